@@ -147,7 +147,7 @@ def test_a_mutant_is_found(name):
     "mutant", [m for m in MUTANTS if m.checks == ("exits",)], ids=lambda m: m.name
 )
 def test_what_is_wrong_with_tables_of_exits_is_found(mutant, monkeypatch):
-    monkeypatch.setattr(replay_options, "_KINDS", ((replay_options._curve, 1),))
+    monkeypatch.setattr(replay_options, "_KINDS", ((replay_options.random_curve, 1),))
     assert replay(5, seed=4, shrink=False).holds
     found = found_after(mutant, 150)
     assert found is not None

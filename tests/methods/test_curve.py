@@ -9,31 +9,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from methods.tables import trial
 from scipy import integrate, stats
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 import dpreg
 from dpreg.base.errors import BudgetError, FormulaError, SchemaError
-from dpreg.estimation.inference.concordance import concordance
 from dpreg.estimation.inference.life_table import _increment, _slopes, monotone
 
 LEVELS = {"arm": ["a", "b"]}
 # So large that noise is 0, but for a probability of 1e-170.
 EXACT = 400.0
-
-
-def trial(n, seed=1, *, ratio=1.5, whole=False):
-    """Persons in two arms; `whole`: times are 1, 2, ..., 12, and so many are tied."""
-    rng = np.random.default_rng(seed)
-    arm = rng.integers(0, 2, n)
-    days, lost = rng.exponential(6 / ratio**arm), rng.uniform(1, 16, n)
-    time, event = np.minimum(days, lost), days <= lost
-    if whole:
-        time = np.minimum(np.ceil(time), 12)
-    start = np.where(rng.random(n) < 0.3, rng.uniform(0, 1, n) * time, 0.0)
-    start = np.floor(start) if whole else start
-    return pd.DataFrame({"time": time, "event": event.astype(int), "start": start,
-                         "arm": np.array(["a", "b"])[arm], "who": np.arange(n) // 2})  # fmt: skip
 
 
 @pytest.mark.parametrize("entry", [False, True])
@@ -379,75 +365,6 @@ def test_results_refuse_what_they_do_not_have():
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=rf"^{name}"):
             call()
-
-
-def test_without_noise_concordance_is_that_of_all_pairs():
-    data = trial(300, ratio=1.7)
-    curve = dpreg.dp_curve("Surv(time, event) ~ arm", data, EXACT, cuts=range(1, 13),
-                           levels=LEVELS)  # fmt: skip
-    time = data["time"].to_numpy()
-    late = time > 12
-    event = (data["event"].to_numpy() == 1) & ~late
-    place = np.minimum(np.ceil(time), 12)
-    at_end = late | (~event & (time == place))
-    pair = event[:, None] & ((place > place[:, None]) | ((place == place[:, None]) & at_end))
-    risk = (data["arm"] == "b").to_numpy().astype(int)
-    order = (np.sign(risk[:, None] - risk) + 1) / 2
-    found = curve.concordance()
-    assert found.estimate == pytest.approx(order[pair].mean(), abs=1e-12)
-    assert found.lower < found.estimate < found.upper
-
-
-def test_derivatives_of_concordance_are_those_by_differences():
-    exits = np.random.default_rng(1).integers(200, 900, (3, 4, 3))
-    variance = 2.0
-    value, error = concordance(exits, variance)
-    total = 0.0
-    for at in np.ndindex(exits.shape):
-        more, less = exits.copy(), exits.copy()
-        more[at] += 1
-        less[at] -= 1
-        slope = (concordance(more, variance)[0] - concordance(less, variance)[0]) / 2
-        total += slope**2 * (exits[at] + variance)
-    assert 0 < value < 1
-    assert error == pytest.approx(np.sqrt(total), rel=1e-4)
-    assert np.isnan(concordance(exits // 900, 1e6)).all()
-
-
-def test_concordance_limits_hold_sampling_and_noise():
-    truth, held = 0.5, 0
-    for seed in range(60):
-        data = trial(1500, seed=100 + seed, ratio=1.0)
-        curve = dpreg.dp_curve("Surv(time, event) ~ arm", data, 1.0, cuts=range(1, 13),
-                               levels=LEVELS, rng=seed)  # fmt: skip
-        found = curve.concordance()
-        held += found.lower < truth < found.upper
-    assert held >= 52
-
-
-def test_event_cuts_divide_events_evenly_and_without_events_the_grid():
-    grid = np.arange(1, 13)
-    events = np.repeat(grid, np.where(grid % 3 == 0, 97, 2))
-    data = {"time": [*events, 12.0], "event": np.append(np.ones(len(events)), 0.0)}
-    curve = dpreg.dp_curve("Surv(time, event) ~ 1", data, EXACT, cuts=grid)
-    assert curve.event_cuts(4) == [3, 6, 9, 12]
-    assert curve.event_cuts(1) == [12]
-    assert curve.event_cuts(10**12)[-1] == 12
-    assert dpreg.DPCurve.from_json(curve.to_json()).event_cuts(2) == curve.event_cuts(2)
-    none = {"time": np.full(50, 12.0), "event": np.zeros(50)}
-    curve = dpreg.dp_curve("Surv(time, event) ~ 1", none, EXACT, cuts=grid)
-    assert curve.event_cuts(3) == [4, 8, 12]
-    one = {"time": np.full(500, 2.5), "event": np.ones(500)}
-    curve = dpreg.dp_curve("Surv(time, event) ~ 1", one, EXACT, cuts=grid)
-    assert curve.event_cuts(4) == [3, 12]
-
-
-def test_event_cuts_of_a_share_of_the_budget_are_cuts_of_a_fit():
-    budget, data = dpreg.Budget(1.0, 1e-6), trial(4000)
-    curve = dpreg.dp_curve("Surv(time, event) ~ 1", data, 0.1, cuts=range(1, 13), budget=budget)
-    cuts = curve.event_cuts(4)
-    dpreg.dp_survival("Surv(time, event) ~ 1", data, 0.9, 1e-6, cuts=cuts, budget=budget)
-    assert budget.spent == pytest.approx((1.0, 1e-6))
 
 
 def test_it_is_drawn():

@@ -18,7 +18,6 @@ from dpreg.audit import (
     counts,
     exact,
     frank_wolfe,
-    moments,
     recorded_checks,
     rows_made,
     sampled,
@@ -46,7 +45,6 @@ CHECKS: dict[str, Check] = {
     for module in (
         exact,
         recorded_checks,
-        moments,
         counts,
         containers,
         behaviour,

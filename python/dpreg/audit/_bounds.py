@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
+
 # A bound below is wrong with at most this probability.
 ERROR = 1e-5
 

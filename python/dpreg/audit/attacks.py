@@ -10,8 +10,9 @@ import numpy as np
 from scipy import special, stats
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles, sampled_epsilon_bound
+from dpreg.audit._bounds import sampled_epsilon_bound
 from dpreg.audit._finding import Finding
+from dpreg.base.arrays import Doubles
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.zcdp import zcdp_epsilon
 
@@ -49,12 +50,16 @@ class Attack:
 
 def of_call(
     name: str, asked: Callable[..., Any], tables: tuple[Any, Any],
-    seen: Callable[[Any], tuple[float, ...]], delta: float, runs: int,
+    seen: Callable[[Any], tuple[float, ...]], delta: float, **more: Any,
 ) -> Attack:  # fmt: skip
-    """Attack a public function that is ``asked(table, epsilon, delta, rng=bits)``."""
+    """Attack a public function that is ``asked(table, epsilon, rng=bits)``, with a delta if any.
+
+    more: of an `Attack`.
+    """
+    given = (delta,) if delta else ()
     return Attack(
-        name=name, call=lambda table, epsilon, bits: asked(table, epsilon, delta, rng=bits),
-        tables=tables, seen=seen, delta=delta, runs=runs,
+        name=name, call=lambda table, epsilon, bits: asked(table, epsilon, *given, rng=bits),
+        tables=tables, seen=seen, delta=delta, **more,
     )  # fmt: skip
 
 

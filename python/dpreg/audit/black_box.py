@@ -14,8 +14,6 @@ from dpreg.audit._finding import Effort, Report
 from dpreg.audit.attacks import attacked
 from dpreg.audit.black_box_calls import ATTACKS
 
-__all__ = ["black_box"]
-
 _QUICK = 0.1
 
 

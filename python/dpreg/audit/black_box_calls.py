@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dpreg import _core
-from dpreg.audit._bounds import Doubles
 from dpreg.audit.attacks import Attack, first_coefficient, of_call
 from dpreg.audit.black_box_mechanisms import MECHANISMS
 from dpreg.audit.black_box_models import MODELS
 from dpreg.audit.worlds import Tables, joined, one_column
+from dpreg.base.arrays import Doubles
 from dpreg.calls.block_test import dp_test
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
@@ -34,7 +34,7 @@ def _lm(
     """Attack the first coefficient of `dp_lm` with public bounds."""
     bounds = dict.fromkeys(tables[0].columns, (-1.0, 1.0))
     asked = partial(dp_lm, formula, method=method, bounds=bounds, inference=inference)
-    return of_call(name, asked, tables, first_coefficient, _DELTA, runs)
+    return of_call(name, asked, tables, first_coefficient, _DELTA, runs=runs)
 
 
 def _mean() -> Attack:
@@ -77,13 +77,10 @@ def _dpsgd() -> Attack:
 def _tukey() -> Attack:
     """Attack by the noisy number of rows, of too few for more."""
     method = TukeyEM(count_share=0.9, limits_share=0.0)
-    return Attack(
-        name="dp_lm(TukeyEM(count_share=0.9))",
-        call=lambda table, epsilon, bits: dp_lm(
-            "y ~ 1", table, epsilon, _DELTA, method=method, rng=bits
-        ),
-        tables=one_column(np.zeros(3), 1.0), seen=lambda found: (float(found.units),),
-        delta=_DELTA, bound="events", remark="the number of rows alone",
+    return of_call(
+        "dp_lm(TukeyEM(count_share=0.9))", partial(dp_lm, "y ~ 1", method=method),
+        one_column(np.zeros(3), 1.0), lambda found: (float(found.units),), _DELTA,
+        bound="events", remark="the number of rows alone",
     )  # fmt: skip
 
 
@@ -102,12 +99,8 @@ def _moments() -> Attack:
         gain = np.sum(moved * (found.matrix - base)) - np.sum(moved**2) / 2
         return (float(gain / found.deviation**2),)
 
-    return Attack(
-        name="dp_moments()",
-        call=lambda table, epsilon, bits: dp_moments(
-            "~ y", table, epsilon, _DELTA, bounds=_BOUNDS, rng=bits
-        ),
-        tables=tables, seen=seen, delta=_DELTA, runs=5000,
+    return of_call(
+        "dp_moments()", partial(dp_moments, "~ y", bounds=_BOUNDS), tables, seen, _DELTA, runs=5000,
         remark="the matrix alone, which gets 90% of the squared mu",
     )  # fmt: skip
 
@@ -137,14 +130,14 @@ def _exact_moments(design: Design, found: Any) -> Doubles:
     return np.asarray(matrix * (rows.limit / _core.ROW_STEPS) ** 2)
 
 
+def _p_value(block: Any) -> float:
+    return 0.0 if (block["y"] > 0).any() else 1.0
+
+
 def _test() -> Attack:
-    return Attack(
-        name="dp_test()",
-        call=lambda table, epsilon, bits: dp_test(
-            lambda block: 0.0 if (block["y"] > 0).any() else 1.0, table, epsilon, blocks=2, rng=bits
-        ),
-        tables=one_column([0.0], 1.0), seen=lambda found: (float(found.count),), delta=0.0,
-        bound="events",
+    return of_call(
+        "dp_test()", partial(dp_test, _p_value, blocks=2), one_column([0.0], 1.0),
+        lambda found: (float(found.count),), 0.0, bound="events",
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def _attack(
 ) -> Attack:  # fmt: skip
     """Attack by all coefficients, unless something else is `seen`."""
     asked = partial(function, formula, **options)
-    return of_call(name, asked, tables, seen or _coefficients, _DELTA, runs)
+    return of_call(name, asked, tables, seen or _coefficients, _DELTA, runs=runs)
 
 
 def _glm(family: str, tables: Tables, options: dict[str, Any]) -> Attack:
@@ -117,13 +117,10 @@ def _survival() -> Attack:
 def _curve() -> Attack:
     """Attack by one exit more among two."""
     known = {"y": [0.5, 1.5], "event": [1.0, 1.0]}
-    return Attack(
-        name="dp_curve()",
-        call=lambda table, epsilon, bits: dp_curve(
-            "Surv(y, event) ~ 1", table, epsilon, cuts=[1.0, 2.0], rng=bits
-        ),
-        tables=joined(known, {"y": 0.5, "event": 1.0}),
-        seen=lambda found: (float(found.exits[0, 0, 0]),), delta=0.0, runs=3000, bound="events",
+    return of_call(
+        "dp_curve()", partial(dp_curve, "Surv(y, event) ~ 1", cuts=[1.0, 2.0]),
+        joined(known, {"y": 0.5, "event": 1.0}), lambda found: (float(found.exits[0, 0, 0]),), 0.0,
+        runs=3000, bound="events",
     )  # fmt: skip
 
 

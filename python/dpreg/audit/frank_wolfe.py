@@ -16,7 +16,8 @@ from dpreg.audit.sampled import sampled_finding
 from dpreg.audit.worlds import hostile_pairs, person_pair
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.methods import FrankWolfe
-from dpreg.privacy import bounded_range_rho, pure_rho, zcdp_delta
+from dpreg.privacy import bounded_range_rho, pure_rho
+from dpreg.privacy.zcdp import zcdp_epsilon
 
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 
@@ -68,23 +69,13 @@ def zcdp_loss(first: Recording, second: Recording, claim: tuple[float, float]) -
                 active[column] = 0
                 for gradient in gradients:
                     gradient.drop(int(column))
-    return _epsilon_of(rho, claim[1])
+    return zcdp_epsilon(rho, claim[1])
 
 
 def _screening_rho(gradients: list[Any], active: NDArray[np.uint8], epsilon: float) -> float:
     scores = [_core.screening_scores(gradient, active)[active > 0] for gradient in gradients]
     change = np.append(scores[1] - scores[0], 0.0)  # that of the dummy
     return bounded_range_rho(epsilon * float(np.ptp(change)) / _core.SCREENING_RANGE)
-
-
-def _epsilon_of(rho: float, delta: float) -> float:
-    low, high = 0.0, 1.0
-    while zcdp_delta(rho, high) > delta:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if zcdp_delta(rho, middle) > delta else (low, middle)
-    return high
 
 
 def vertex(effort: Effort) -> Finding:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,106 +19,56 @@ import pandas as pd
 from dpreg import _core
 from dpreg.audit._finding import Finding
 from dpreg.audit.recordings import AS_DRAWN, Call, Leak, Luck, Recording
+from dpreg.audit.replay_calls import PublicCall
 from dpreg.audit.watches import watching
 from dpreg.audit.worlds import Pair
-from dpreg.calls.fit import fit
-from dpreg.calls.moments import released_moments
-from dpreg.calls.request import Request
-from dpreg.data.observations import default_memory
-from dpreg.data.problem import pose
-from dpreg.data.roles import Weights
+from dpreg.base.families import GAUSSIAN
 from dpreg.estimation.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
-from dpreg.privacy.sealed import opened
 
 # epsilon and delta
 Claim = tuple[float, float]
-
-
-class Replayable(Protocol):
-    """One call on neighbours, whatever it calls."""
-
-    @property
-    def pair(self) -> Pair:
-        """The neighbours."""
-        ...
-
-    def count_units(self, table: pd.DataFrame) -> int:
-        """Count the units of complete rows."""
-        ...
-
-    def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
-        """Make the call, and return all that comes out."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One call on neighbours, to be replayed."""
-
-    request: Request  # Without epsilon and delta, which are those of a claim.
-    pair: Pair
-
-    def __str__(self) -> str:
-        asked = self.request.to_dict().items()
-        what = ", ".join(f"{name} {value}" for name, value in asked if name not in ("call", "eps"))
-        return f"{self.request.call}, {what}, {self.pair.label}"
-
-    def count_units(self, table: pd.DataFrame) -> int:
-        asked = self.request
-        weights = None if asked.weights is None else Weights(asked.weights)
-        problem = pose(asked.formula, table, None, asked.unit, None, weights)
-        return opened(problem.design(default_memory()).records).unit_count
-
-    def outcome(self, table: pd.DataFrame, claim: Claim) -> str:
-        """Make the call, and return all that comes out."""
-        epsilon, delta = claim
-        asked = replace(self.request, eps=epsilon, delta=delta, rng=_core.TestBits(7))
-        if asked.call == "dp_moments":
-            return released_moments(asked, table).to_json()
-        return fit(asked, table).to_json()
+# A call, whose claim is that of a finding, and the neighbours.
+Run = tuple[PublicCall, Pair]
 
 
 def run_of(method: Method, formula: str, pair: Pair, inference: bool = True, **asked: Any) -> Run:
     """Return a fit, with a selection of one column before it if there is one."""
-    k = 1 if "select" in asked else None
-    request = Request(
-        call="dp_glm", formula=formula, eps=1.0, method=method, k=k, inference=inference, **asked
-    )
-    return Run(request, pair)
+    k = {"k": 1} if "select" in asked else {}
+    options = {"family": GAUSSIAN, "method": method, "inference": inference, **k, **asked}
+    return PublicCall("dp_glm", formula, (1.0, 1e-5), options), pair
 
 
-def replayed(run: Replayable, claim: Claim, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
+def replayed(call: PublicCall, pair: Pair, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
 
     luck: which noise the first fit draws.
     Raises Leak if the outcomes differ, if a stage is missing on one side, if public parameters of a
         mechanism differ, or if either fit raises or warns.
     """
-    pair = run.pair
-    first = _recorded(run, pair.without, claim, luck, None)
-    second = _recorded(run, pair.having, claim, luck, first)
+    first = _recorded(call, pair.without, luck, None)
+    second = _recorded(call, pair.having, luck, first)
     _compare_paths(first, second)
     _compare_sums(first, second)
     return first, second
 
 
-def same_path(run: Replayable, table: pd.DataFrame, claim: Claim, first: Recording) -> None:
+def same_path(call: PublicCall, table: pd.DataFrame, first: Recording) -> None:
     """Fit any other table on the path of the first: what comes out is a function of the path.
 
     Raises Leak if anything but the sums differs.
     """
-    _compare_paths(first, _recorded(run, table, claim, first.luck, first))
+    _compare_paths(first, _recorded(call, table, first.luck, first))
 
 
 def _recorded(
-    run: Replayable, table: pd.DataFrame, claim: Claim, luck: Luck, script: Recording | None
+    call: PublicCall, table: pd.DataFrame, luck: Luck, script: Recording | None
 ) -> Recording:
-    here = Recording(run.count_units(table), luck)
+    here = Recording(call.count_units(table), luck)
     with warnings.catch_warnings(), watching(here, script):
         warnings.simplefilter("error")
         try:
-            here.outcome = run.outcome(table, claim)
+            here.outcome = call(table, _core.TestBits(7))
         except Leak:
             raise
         except Exception as error:
@@ -212,25 +162,22 @@ def _told(call: Call) -> tuple[float, float]:
         ranges = [_core.KENDALL_LABEL_RANGE / public["first_range"]]
         ranges += [_core.KENDALL_SCORE_RANGE / public["later_range"]] * (public["k"] - 1)
         return public["epsilon_round"] * sum(ranges), 0.0
-    if call.name in (*_SCORED, "noisy_counts"):
+    if call.name in SCORED:
         return public["epsilon"], 0.0
     if call.name in ("assign_to_slots", "assign_independently"):
         return 0.0, 0.0
     raise Leak(f"{call.name} has no account here")
 
 
-_SCORED = ("peel", "canonical_lipschitz", "sub_lasso")
 # Calls of which `share_of_range` can be asked.
-SCORED = (*_SCORED, "dp_kendall", "noisy_counts")
+SCORED = ("peel", "canonical_lipschitz", "sub_lasso", "dp_kendall", "noisy_counts")
 
 
 def _share_used(mine: Call, theirs: Call) -> float:
     """Return how much of the range that the noise is made for the scores use."""
     if mine.name == "dp_kendall":
         return 0.0 if np.array_equal(mine.private, theirs.private) else 1.0
-    if mine.name not in (*_SCORED, "noisy_counts"):
-        return 1.0
-    return share_of_range(mine, theirs)
+    return share_of_range(mine, theirs) if mine.name in SCORED else 1.0
 
 
 def share_of_range(mine: Call, theirs: Call) -> float:
@@ -259,11 +206,16 @@ def finding_of(
 ) -> Finding:
     """Replay `runs`; the largest loss, of the first that loses more than is claimed if one does."""
     found = Finding(mechanism, "grey box", *claim)
-    for run in runs:
+    for asked, pair in runs:
+        call = replace(asked, claim=claim)
+        remark = f"{call}, {pair.label}"
         try:
-            found = found.after(loss(*replayed(run, claim), claim), str(run))
+            first, second = replayed(call, pair)
+            if first.outcome.startswith("refused"):
+                raise Leak(first.outcome)
+            found = found.after(loss(first, second, claim), remark)
         except Leak as leak:
-            found = found.after(math.inf, f"{run}: {leak}"[:300])
+            found = found.after(math.inf, f"{remark}: {leak}"[:300])
         if not found.holds:
             break
     return found

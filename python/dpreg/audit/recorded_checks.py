@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recorded import Run, composed_loss, divided_loss, finding_of, run_of
-from dpreg.audit.recordings import Recording
-from dpreg.audit.worlds import Pair, hostile_pairs, person_pair, regression
+from dpreg.audit.replay_calls import PublicCall
+from dpreg.audit.sampled_steps import moved_loss
+from dpreg.audit.worlds import Pair, hostile_pairs, large_pairs, person_pair, regression
 from dpreg.base.families import (
     BINOMIAL,
     CLOGLOG,
@@ -32,9 +32,6 @@ from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, TukeyEM
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.estimation.selection.base import Selector
-from dpreg.privacy.gdp import gdp_epsilon
-from dpreg.privacy.pld import sampled_epsilon
-from dpreg.privacy.sealed import opened
 
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 # Without bounds of the response what is too small to find it is declined.
@@ -62,19 +59,19 @@ def _runs(
 
 def adassp(effort: Effort) -> Finding:
     methods = (AdaSSP(), (AdaSSP(), _BOUNDS))
-    runs = _runs(methods, hostile_pairs() + _large_pairs())
+    runs = _runs(methods, hostile_pairs() + large_pairs())
     return finding_of("adassp", runs, composed_loss)
 
 
 def boosted_adassp(effort: Effort) -> Finding:
     methods = (BoostedAdaSSP(), (BoostedAdaSSP(rounds=3), _BOUNDS))
-    runs = _runs(methods, hostile_pairs() + _large_pairs())
+    runs = _runs(methods, hostile_pairs() + large_pairs())
     return finding_of("boosted_adassp", runs, composed_loss)
 
 
 def least_squares(effort: Effort) -> Finding:
     """Errors of so many rows that each of their sums is released, some of columns far from 0."""
-    large, persons = _large_pairs(), person_pair(450, 3)
+    large, persons = large_pairs(), person_pair(450, 3)
     pairs = (*large, _far_from_0(large[0]), _far_from_0(large[2]))
     runs = [
         run_of(BoostedAdaSSP(), formula, pair)
@@ -136,7 +133,7 @@ def families(effort: Effort) -> Finding:
 def extras_and_weights(effort: Effort) -> Finding:
     """Sums and counts over residuals, and rows that weigh as a cell of theirs says."""
     thorough = effort.scale >= 1
-    pairs = hostile_pairs() + _large_pairs() if thorough else hostile_pairs()
+    pairs = hostile_pairs() + large_pairs() if thorough else hostile_pairs()
     boosted: _Bounded = BoostedAdaSSP(), _RESPONSE
     counts = {"diagnostics": True}
     both = {**counts, "fit_stats": True}
@@ -162,7 +159,7 @@ def predictions(effort: Effort) -> Finding:
     """Nearly all is spent on the vote of a row on the limits of predictions."""
     scales = Standardisation(tail_share=0.8, moment_share=0.02)
     methods = (AdaSSP(standardisation=scales, scatter_share=1e-3),)
-    runs = _runs(methods, _large_pairs(), _FORMULAS[:1], (False,))
+    runs = _runs(methods, large_pairs(), _FORMULAS[:1], (False,))
     return finding_of("limits of predictions", runs, composed_loss, _LARGE)
 
 
@@ -172,24 +169,7 @@ def dpsgd(effort: Effort) -> Finding:
     if effort.scale < 1:
         runs = [*_runs(((method, _RESPONSE),), (pairs[0], pairs[5]), _FORMULAS[:1])]
     runs.append(run_of(method, "y ~ a + b", person_pair(20), **_PERSON))
-    return finding_of("dpsgd", runs, dpsgd_loss)
-
-
-def dpsgd_loss(first: Recording, second: Recording, claim: tuple[float, float]) -> float:
-    """Gaussian releases, and the sampled steps by what the unit moves a full gradient."""
-    mu, (_, delta) = first.mu_against(second), claim
-    (mine,), (theirs,) = first.calls, second.calls
-    public, moved = mine.public, 0.0
-    for theta in itertools.product((-3.0, 0.0, 3.0), repeat=mine.private.width):
-        here, there = (
-            opened(call.private.round(list(theta), public["clip"], 1.0))[:-1]
-            for call in (mine, theirs)
-        )
-        moved = max(moved, float(np.linalg.norm((there - here).astype(np.float64))))
-    if moved == 0:
-        return gdp_epsilon(mu, delta)
-    rate = _core.poisson_rate(public["rate"])
-    return sampled_epsilon(public["sigma"] / moved, rate, public["steps"], mu, delta)
+    return finding_of("dpsgd", runs, moved_loss)
 
 
 def units(effort: Effort) -> Finding:
@@ -209,21 +189,9 @@ def units(effort: Effort) -> Finding:
     return finding_of("units of several rows", runs, composed_loss)
 
 
-def _large_pairs() -> tuple[Pair, ...]:
-    base = regression(900)
-    extreme = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
-    missing = pd.DataFrame({"a": [np.nan], "b": [0.0], "y": [0.0]})
-    plain = pd.DataFrame({"a": [0.1], "b": [0.1], "y": [1.0]})
-    return (
-        Pair("an extreme row", base, pd.concat([base, extreme])),
-        Pair("a missing cell", base, pd.concat([base, missing])),
-        Pair("a row like others", base, pd.concat([base, plain])),
-    )
-
-
 def tukey(effort: Effort) -> Finding:
     methods = (TukeyEM(), TukeyEM(models=30), TukeyEM(models=30, partition="independent"))
-    pairs = _large_pairs() + (hostile_pairs() if effort.scale >= 1 else hostile_pairs()[2:3])
+    pairs = large_pairs() + (hostile_pairs() if effort.scale >= 1 else hostile_pairs()[2:3])
     formulas = _FORMULAS if effort.scale >= 1 else _FORMULAS[:1]
     runs = [*_runs(methods, pairs, formulas)]
     runs += [run_of(m, "y ~ a + b", person_pair(900), unit="person") for m in methods]
@@ -236,7 +204,7 @@ def auto(effort: Effort) -> Finding:
     wild = base.assign(y=np.random.default_rng(1).standard_cauchy(900) ** 9)
     corner = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
     pairs = (
-        *_large_pairs(), Pair("models that disagree", wild, pd.concat([wild, corner])),
+        *large_pairs(), Pair("models that disagree", wild, pd.concat([wild, corner])),
         *hostile_pairs(),
     )  # fmt: skip
     methods = (Auto(), *(Auto(candidates=(name,)) for name in ("tukey", "adassp")))
@@ -281,6 +249,34 @@ def split(effort: Effort) -> Finding:
     return finding_of("selection and fit on different units", runs, divided_loss)
 
 
+def moments(effort: Effort) -> Finding:
+    """All columns, with bounds and without, by rows and by persons."""
+    # So many that there are not too few for any of its matrices.
+    base = regression(2000)
+    extreme = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
+    pairs = (
+        *hostile_pairs(),
+        Pair("an extreme row of many", base, pd.concat([base, extreme])),
+        Pair("a row like others", base, pd.concat([base, base.iloc[:1]])),
+    )
+    runs = [
+        _moments(formula, pair, bounds=bounds)
+        for formula, pair, bounds in itertools.product(
+            ("y ~ a + b", "y ~ a * b"), pairs, (None, _BOUNDS)
+        )
+    ]
+    persons = {"unit": "person", "bounds": _BOUNDS}
+    runs += [
+        _moments("y ~ a + b", person_pair(20, 2 * rows), max_rows=rows, **persons)
+        for rows in (1, 3, 20)
+    ]
+    return finding_of("dp_moments", runs, composed_loss)
+
+
+def _moments(formula: str, pair: Pair, **asked: Any) -> Run:
+    return PublicCall("dp_moments", formula, _LARGE, asked), pair
+
+
 CHECKS = (
     Check("adassp", adassp),
     Check("boosted_adassp", boosted_adassp),
@@ -294,4 +290,5 @@ CHECKS = (
     Check("auto", auto),
     Check("pipelines", pipelines),
     Check("split", split),
+    Check("moments", moments),
 )

@@ -62,8 +62,8 @@ def measure(case: Case) -> Measured:
     claim = case.call.claim
     # A call that fails says on stderr that its budget is spent.
     with contextlib.redirect_stderr(io.StringIO()):
-        first, second = replayed(case, claim, case.luck)
-        same_path(case, case.other, claim, first)
+        first, second = replayed(case.call, case.pair, case.luck)
+        same_path(case.call, case.other, first)
     if first.outcome.startswith("refused"):
         if first.stages or first.calls:
             raise Leak(f"refused after a record was read: {first.outcome}")

@@ -166,6 +166,11 @@ class PublicCall:
         return Budget(*self.claim).partition("s", list(STRATA))[self.stratum]
 
 
+def one_of(rng: Generator, choices: Any) -> Any:
+    """Draw one of the choices."""
+    return choices[int(rng.integers(len(choices)))]
+
+
 def with_levels(formula: str, options: dict[str, Any]) -> dict[str, Any]:
     """Declare the levels of the columns that a formula names."""
     words = "".join(c if c.isalnum() else " " for c in formula).split()

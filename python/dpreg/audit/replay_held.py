@@ -11,8 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["CONTAINERS", "FILES", "held"]
-
 CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
 # With so few rows in a group or a file, small tables have several.
 FILES, _GROUP, _PARTS = ("parquet", "parquet files", "dask"), 7, 3

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall, with_levels
+from dpreg.audit.replay_calls import LEVELS, STRATA, Generator, PublicCall, one_of, with_levels
 from dpreg.audit.replay_held import CONTAINERS
 from dpreg.audit.replay_varied import elsewhere, varied, with_factors
 from dpreg.base.families import (
@@ -24,8 +24,6 @@ from dpreg.base.families import (
 from dpreg.data.problem import pose
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
-
-Generator = np.random.Generator
 
 _FORMULAS = (
     "y ~ a + b", "y ~ a + b", "y ~ a", "y ~ 1", "y ~ 0 + a + b", "y ~ a * b", "y ~ a + c",
@@ -51,17 +49,13 @@ def random_call(rng: Generator) -> PublicCall:
     call = with_factors(rng.spawn(1)[0], varied(rng.spawn(1)[0], call))
     if call.of_arrays:
         return call
-    stratum = _one(rng, STRATA) if rng.random() < 0.08 else None
-    call = dataclasses.replace(call, container=_one(rng, CONTAINERS), stratum=stratum)
+    stratum = one_of(rng, STRATA) if rng.random() < 0.08 else None
+    call = dataclasses.replace(call, container=one_of(rng, CONTAINERS), stratum=stratum)
     return elsewhere(rng.spawn(1)[0], call)
 
 
-def _one(rng: Generator, choices: Any) -> Any:
-    return choices[int(rng.integers(len(choices)))]
-
-
 def _claim(rng: Generator) -> tuple[float, float]:
-    return _one(rng, _EPSILONS), _one(rng, _DELTAS)
+    return one_of(rng, _EPSILONS), one_of(rng, _DELTAS)
 
 
 def _boosted(rng: Generator) -> BoostedAdaSSP:
@@ -74,7 +68,7 @@ def _linear(rng: Generator) -> PublicCall:
 
 
 def _generalized(rng: Generator) -> PublicCall:
-    return _fit(rng, "dp_glm", _boosted(rng), _one(rng, _FAMILIES))
+    return _fit(rng, "dp_glm", _boosted(rng), one_of(rng, _FAMILIES))
 
 
 def _adassp(rng: Generator) -> PublicCall:
@@ -82,7 +76,7 @@ def _adassp(rng: Generator) -> PublicCall:
 
 
 def _auto(rng: Generator) -> PublicCall:
-    call = _fit(rng, "dp_lm", Auto(candidates=_one(rng, (Auto().candidates, ("tukey",)))))
+    call = _fit(rng, "dp_lm", Auto(candidates=one_of(rng, (Auto().candidates, ("tukey",)))))
     options = {
         k: v for k, v in call.options.items() if k not in ("fit_stats", "diagnostics", "start")
     }
@@ -90,11 +84,11 @@ def _auto(rng: Generator) -> PublicCall:
 
 
 def _tukey(rng: Generator) -> PublicCall:
-    models = _one(rng, (None, 4, 30))
-    method = TukeyEM(models=models, partition=_one(rng, ("slots", "independent")))
-    family = _one(rng, (GAUSSIAN, GAUSSIAN, BINOMIAL, POISSON))
+    models = one_of(rng, (None, 4, 30))
+    method = TukeyEM(models=models, partition=one_of(rng, ("slots", "independent")))
+    family = one_of(rng, (GAUSSIAN, GAUSSIAN, BINOMIAL, POISSON))
     options: dict[str, Any] = {**_spelled_family(family), "method": method}
-    formula = _one(rng, _FORMULAS[:8])
+    formula = one_of(rng, _FORMULAS[:8])
     if rng.random() < 0.3:
         options["unit"] = "who"
     return PublicCall("dp_glm", formula, _claim(rng), with_levels(formula, options))
@@ -104,12 +98,12 @@ def _dpsgd(rng: Generator) -> PublicCall:
     # Its noise takes seconds to find, once for each claim.
     call = _fit(rng, "dp_lm", DPSGD(steps=3))
     options = {k: v for k, v in call.options.items() if k not in (*_MORE, "weights", "max_rows")}
-    claim = _one(rng, ((1.0, 1e-5), (20.0, 1e-2)))
+    claim = one_of(rng, ((1.0, 1e-5), (20.0, 1e-2)))
     return dataclasses.replace(call, claim=claim, options=options)
 
 
 def _frank_wolfe(rng: Generator) -> PublicCall:
-    screen = _one(rng, (None, "rnm"))
+    screen = one_of(rng, (None, "rnm"))
     call = _fit(rng, "dp_lm", FrankWolfe(steps=int(rng.integers(1, 12)), screen=screen))
     options = {k: v for k, v in call.options.items() if k not in (*_MORE, "weights", "max_rows")}
     return dataclasses.replace(call, options=options)
@@ -131,7 +125,7 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
     linear = family is None or family.least_squares
     kind = rng.random()
     panel = linear and kind < 0.15
-    formula = _one(rng, _PANELS if panel else _OFFSETS if kind < 0.3 else _FORMULAS)
+    formula = one_of(rng, _PANELS if panel else _OFFSETS if kind < 0.3 else _FORMULAS)
     options: dict[str, Any] = {"method": method}
     if family is not None:
         options |= _spelled_family(family)
@@ -141,7 +135,7 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
     if not panel and rng.random() < 0.25:
         options["weights"] = "w"
         if rng.random() < 0.5:
-            options["weight_limit"] = _one(rng, (0.5, 3.0))
+            options["weight_limit"] = one_of(rng, (0.5, 3.0))
     if rng.random() < 0.3:
         options["inference"] = False
     for name in ("fit_stats", "diagnostics"):
@@ -159,7 +153,7 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
 
 
 def _moments(rng: Generator) -> PublicCall:
-    formula = _one(rng, [each for each in _FORMULAS if "0 +" not in each])
+    formula = one_of(rng, [each for each in _FORMULAS if "0 +" not in each])
     options: dict[str, Any] = {}
     if rng.random() < 0.4:
         options |= {"unit": "who", "max_rows": int(rng.integers(1, 5))}
@@ -169,10 +163,10 @@ def _moments(rng: Generator) -> PublicCall:
 
 def random_hazards(rng: Generator) -> PublicCall:
     """Rows of persons and periods, whose records have times on both sides of all cuts."""
-    surv = _one(rng, ("Surv(t, y > 0)", "Surv(a, t, y > 0)", "Surv(a, b, c == 'u')"))
-    formula = f"{surv} ~ {_one(rng, ('1', 'a', 'a + b', 'b + c', 'a + a:b'))}"
-    options: dict[str, Any] = {"cuts": _one(rng, ([0.5, 1.0, 2.0], [1.0], [0.1, 0.2, 5.0, 9.0]))}
-    options["start"] = _one(rng, (0.0, 0.0, -1.0))
+    surv = one_of(rng, ("Surv(t, y > 0)", "Surv(a, t, y > 0)", "Surv(a, b, c == 'u')"))
+    formula = f"{surv} ~ {one_of(rng, ('1', 'a', 'a + b', 'b + c', 'a + a:b'))}"
+    options: dict[str, Any] = {"cuts": one_of(rng, ([0.5, 1.0, 2.0], [1.0], [0.1, 0.2, 5.0, 9.0]))}
+    options["start"] = one_of(rng, (0.0, 0.0, -1.0))
     if rng.random() < 0.3:
         options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
     if rng.random() < 0.2:
@@ -187,31 +181,31 @@ def random_hazards(rng: Generator) -> PublicCall:
     return PublicCall("dp_survival", formula, _claim(rng), with_levels(used, options))
 
 
-def _curve(rng: Generator) -> PublicCall:
+def random_curve(rng: Generator) -> PublicCall:
     """Tables of exits and entries, by groups with levels."""
     call = random_hazards(rng)
     surv = call.formula.partition(" ~ ")[0]
-    formula = f"{surv} ~ {_one(rng, ('1', 'c', 'p', 'c + p', 'C(p)'))}"
+    formula = f"{surv} ~ {one_of(rng, ('1', 'c', 'p', 'c + p', 'C(p)'))}"
     kept = {k: v for k, v in call.options.items() if k in ("cuts", "start", "unit", "max_rows")}
     return PublicCall("dp_curve", formula, (call.claim[0], 0.0), with_levels(formula, kept))
 
 
 def random_effect(rng: Generator) -> PublicCall:
     """A treatment of two levels, or of numbers that are 0, 1 or others."""
-    method = _one(rng, ("aipw", "aipw", "aipw", "regression", "difference"))
-    right = "1" if method == "difference" else _one(rng, ("b", "b + t", "t + p", "b + b:p", "1"))
-    options: dict[str, Any] = {"treatment": _one(rng, ("c", "c", "a")), "method": method}
-    options["family"] = _one(rng, ("gaussian", "gaussian", "binomial"))
+    method = one_of(rng, ("aipw", "aipw", "aipw", "regression", "difference"))
+    right = "1" if method == "difference" else one_of(rng, ("b", "b + t", "t + p", "b + b:p", "1"))
+    options: dict[str, Any] = {"treatment": one_of(rng, ("c", "c", "a")), "method": method}
+    options["family"] = one_of(rng, ("gaussian", "gaussian", "binomial"))
     if method == "aipw" and rng.random() < 0.3:
-        options["propensity"] = _one(rng, (0.5, 0.2))
+        options["propensity"] = one_of(rng, (0.5, 0.2))
     elif rng.random() < 0.3:
-        options["overlap"] = _one(rng, ((0.01, 0.99), (0.3, 0.5)))
+        options["overlap"] = one_of(rng, ((0.01, 0.99), (0.3, 0.5)))
     if rng.random() < 0.3:
         options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
     if rng.random() < 0.1:
         options["memory"] = 1e6
     if rng.random() < 0.3:
-        options["bounds"] = {"y": _one(rng, ((-3.0, 3.0), (0.0, 1.0)))}
+        options["bounds"] = {"y": one_of(rng, ((-3.0, 3.0), (0.0, 1.0)))}
     options = with_levels(right, options)
     if options["treatment"] == "c":
         # Rows of the third level are in neither arm.
@@ -221,16 +215,16 @@ def random_effect(rng: Generator) -> PublicCall:
 
 def random_classes(rng: Generator) -> PublicCall:
     """Rows of classes of a column with levels; cells may hold others."""
-    right = _one(rng, ("1", "a", "a + b", "b + c", "a + a:b"))
+    right = one_of(rng, ("1", "a", "a + b", "b + c", "a + a:b"))
     options: dict[str, Any] = {"bounds": {"b": (-3.0, 3.0)} if "+ b" in right else None}
-    function = _one(rng, ("dp_ordinal", "dp_multinomial"))
+    function = one_of(rng, ("dp_ordinal", "dp_multinomial"))
     if function == "dp_ordinal":
-        options["link"] = _one(rng, ("logit", "probit"))
-        right += _one(rng, ("", "", " + offset(t)"))
+        options["link"] = one_of(rng, ("logit", "probit"))
+        right += one_of(rng, ("", "", " + offset(t)"))
     if rng.random() < 0.3:
         options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
     if rng.random() < 0.2:
-        options |= {"weights": "w", "weight_limit": _one(rng, (3.0, None))}
+        options |= {"weights": "w", "weight_limit": one_of(rng, (3.0, None))}
     if rng.random() < 0.1:
         options["memory"] = 1e6
     formula = f"p ~ {right}"
@@ -239,7 +233,7 @@ def random_classes(rng: Generator) -> PublicCall:
 
 def _selector(rng: Generator) -> Any:
     rows = int(rng.integers(1, 4))
-    return _one(
+    return one_of(
         rng,
         (
             DPKendall(max_rows=rows), DPSIS(max_rows=rows), DPSIS(top_k="peel", max_rows=rows),
@@ -249,7 +243,7 @@ def _selector(rng: Generator) -> Any:
 
 
 def _select(rng: Generator) -> PublicCall:
-    formula, selector = _one(rng, _TERMS), _selector(rng)
+    formula, selector = one_of(rng, _TERMS), _selector(rng)
     options: dict[str, Any] = {"method": selector, "k": int(rng.integers(1, 3))}
     if rng.random() < 0.3:
         options["unit"] = "who"
@@ -257,17 +251,17 @@ def _select(rng: Generator) -> PublicCall:
     if selector.uses_bounds:
         options = _with_bounds(rng, formula, options, everything=True)
     epsilon, delta = _claim(rng)
-    return PublicCall("dp_select", formula, (epsilon, _one(rng, (0.0, delta))), options)
+    return PublicCall("dp_select", formula, (epsilon, one_of(rng, (0.0, delta))), options)
 
 
 def _selected(rng: Generator) -> PublicCall:
     """A selection, then a fit."""
-    formula, selector = _one(rng, _TERMS), _selector(rng)
-    selector = dataclasses.replace(selector, share=_one(rng, (0.05, 0.5)))
+    formula, selector = one_of(rng, _TERMS), _selector(rng)
+    selector = dataclasses.replace(selector, share=one_of(rng, (0.05, 0.5)))
     options: dict[str, Any] = {"select": selector, "k": 1, "method": BoostedAdaSSP()}
     # What assigns units to models would have to know those of its part.
     if selector.name in ("kendall", "sis") and rng.random() < 0.5:
-        options["split"] = _one(rng, (0.25, 0.5, 0.9))
+        options["split"] = one_of(rng, (0.25, 0.5, 0.9))
     if rng.random() < 0.3:
         options["unit"] = "who"
     options = with_levels(formula, options)
@@ -277,16 +271,19 @@ def _selected(rng: Generator) -> PublicCall:
 
 def _arrays(rng: Generator) -> PublicCall:
     """A mechanism by itself, on arrays."""
-    name = _one(rng, ("adassp", "boosted_adassp", "dp_kendall", "dp_sis", "dp_frank_wolfe"))
+    name = one_of(rng, ("adassp", "boosted_adassp", "dp_kendall", "dp_sis", "dp_frank_wolfe"))
     epsilon, delta = _claim(rng)
     if name in ("dp_kendall", "dp_sis"):
         options: dict[str, Any] = {"k": int(rng.integers(1, 3))}
         if name == "dp_sis":
-            options |= {"x_bounds": (-1.0, 1.0), "y_bounds": _one(rng, ((-1.0, 1.0), (0.0, 50.0)))}
+            options |= {
+                "x_bounds": (-1.0, 1.0),
+                "y_bounds": one_of(rng, ((-1.0, 1.0), (0.0, 50.0))),
+            }
         return PublicCall(name, "y a b t", (epsilon, 0.0), options)
     if name == "dp_frank_wolfe":
-        options = {"l1": _one(rng, (0.5, 1.0, 4.0)), "steps": int(rng.integers(1, 12)),
-                   "screen": _one(rng, (None, "rnm"))}  # fmt: skip
+        options = {"l1": one_of(rng, (0.5, 1.0, 4.0)), "steps": int(rng.integers(1, 12)),
+                   "screen": one_of(rng, (None, "rnm"))}  # fmt: skip
     else:
         options = {"intercept": bool(rng.random() < 0.5), "inference": bool(rng.random() < 0.5)}
         if rng.random() < 0.5:
@@ -297,7 +294,7 @@ def _arrays(rng: Generator) -> PublicCall:
 _KINDS = (
     (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
-    (random_hazards, 4), (_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
+    (random_hazards, 4), (random_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
 )  # fmt: skip
 
 
@@ -315,5 +312,5 @@ def _with_bounds(
         plain |= {n: ["u"] for n in (*LEVELS, "who")}
         terms = pose(formula, plain, options.get("levels"), options.get("unit")).terms
         names += [name for name in terms.names if not name.startswith("offset(")]
-    low, high = _one(rng, ((-1.0, 1.0), (-3.0, 3.0), (0.0, 1.0), (-100.0, 1000.0)))
+    low, high = one_of(rng, ((-1.0, 1.0), (-3.0, 3.0), (0.0, 1.0), (-100.0, 1000.0)))
     return {**options, "bounds": dict.fromkeys(names, (low, high))}

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpreg import _core
 from dpreg.audit.recordings import AS_DRAWN, Luck
-from dpreg.audit.replay_calls import LEVELS, STRATA, PublicCall
+from dpreg.audit.replay_calls import LEVELS, STRATA, Generator, PublicCall, one_of
 from dpreg.audit.worlds import Pair
 from dpreg.base.errors import ArgumentError
 from dpreg.calls.lm import dp_lm
-
-Generator = np.random.Generator
 
 _NUMBERS = ("a", "b", "t", "w", "y")
 _SIZES = (0, 1, 2, 5, 12, 20, 20, 30, 30, 40, 60)
@@ -55,14 +52,6 @@ class Case:
         tables = (having, self.table) if self.goes else (self.table, having)
         return Pair("a unit goes" if self.goes else "a unit comes", *tables)
 
-    def count_units(self, table: pd.DataFrame) -> int:
-        """Count the units of complete rows, where the call does."""
-        return self.call.count_units(table)
-
-    def outcome(self, table: pd.DataFrame, claim: tuple[float, float]) -> str:
-        """Make the call, whose claim is its own."""
-        return self.call(table, _core.TestBits(7))
-
 
 def random_case(rng: Generator, call: PublicCall) -> Case:
     """Draw tables for a call."""
@@ -97,8 +86,8 @@ def _table(rng: Generator, call: PublicCall, rows: int) -> pd.DataFrame:
     a, b = _column(rng, rows), _column(rng, rows)
     if rng.random() < 0.15:
         b = a * rng.choice((1.0, -3.0)) + 1e-9 * rng.standard_normal(rows)
-    t = np.exp(rng.normal(0, _one(rng, (0.1, 1.0, 3.0)), rows))
-    w = rng.choice((1.0, 2.0, 0.25), rows) * _one(rng, (1.0, 1e-3, 1e6))
+    t = np.exp(rng.normal(0, one_of(rng, (0.1, 1.0, 3.0)), rows))
+    w = rng.choice((1.0, 2.0, 0.25), rows) * one_of(rng, (1.0, 1e-3, 1e6))
     persons = max(1, rows // int(rng.integers(1, 6)))
     who = rng.integers(0, persons, rows)
     columns: dict[str, Any] = {
@@ -113,7 +102,7 @@ def _table(rng: Generator, call: PublicCall, rows: int) -> pd.DataFrame:
     if rng.random() < 0.2:
         # Odd rows on both sides.
         for _ in range(min(rows, 3)):
-            table.loc[int(rng.integers(rows)), _one(rng, _NUMBERS)] = _one(rng, _ODD)
+            table.loc[int(rng.integers(rows)), one_of(rng, _NUMBERS)] = one_of(rng, _ODD)
     return table
 
 
@@ -155,10 +144,10 @@ def _response(rng: Generator, call: PublicCall, a: np.ndarray, b: np.ndarray) ->
         mean = rng.gamma(2.0, np.exp(0.7 * signal) / 2)
         return np.asarray(rng.poisson(mean) if family.events else mean, dtype=np.float64)
     noise = rng.standard_normal(rows) if rng.random() < 0.7 else rng.standard_cauchy(rows)
-    y = signal + noise * _one(rng, (0.0, 0.1, 1.0))
+    y = signal + noise * one_of(rng, (0.0, 0.1, 1.0))
     if call.formula.startswith("log"):
         return np.asarray(np.exp(y))
-    return np.asarray(y * _one(rng, (1.0, 1.0, 1e4)) + _one(rng, (0.0, 0.0, 50.0)))
+    return np.asarray(y * one_of(rng, (1.0, 1.0, 1e4)) + one_of(rng, (0.0, 0.0, 50.0)))
 
 
 def _unit(rng: Generator, call: PublicCall, table: pd.DataFrame, size: int) -> pd.DataFrame:
@@ -176,27 +165,23 @@ def _row(rng: Generator, call: PublicCall, table: pd.DataFrame, kind: float) -> 
     for name in _NUMBERS:
         column = table[name].to_numpy()
         finite = column[np.isfinite(column)]
-        plain = float(_one(rng, finite)) if len(finite) else 1.0
+        plain = float(one_of(rng, finite)) if len(finite) else 1.0
         largest = float(np.abs(finite).max(initial=1.0))
-        extreme = largest * _one(rng, (-1.0, 1.0)) * _one(rng, (1.0, 2.0, 10.0, 1e3, 1e9))
+        extreme = largest * one_of(rng, (-1.0, 1.0)) * one_of(rng, (1.0, 2.0, 10.0, 1e3, 1e9))
         if name in "tw":
             extreme = abs(extreme)
         odd = kind >= 0.8 and rng.random() < 0.4
-        row[name] = _one(rng, _ODD) if odd else plain if kind < 0.15 else extreme
+        row[name] = one_of(rng, _ODD) if odd else plain if kind < 0.15 else extreme
     if call.family.name == "binomial" and rng.random() < 0.5:
         row["y"] = float(rng.integers(0, 2))
     corner = call.options.get("bounds")
     if corner and rng.random() < 0.3:
         for name in set(corner) & set(_NUMBERS):
-            row[name] = _one(rng, corner[name])
+            row[name] = one_of(rng, corner[name])
     for name, levels in (*LEVELS.items(), ("s", STRATA)):
         by = rng.spawn(1)[0] if name == "r" else rng
-        row[name] = _one(by, _ODD_LEVELS if by.random() < 0.05 else levels)
+        row[name] = one_of(by, _ODD_LEVELS if by.random() < 0.05 else levels)
     return row
-
-
-def _one(rng: Generator, choices: Any) -> Any:
-    return choices[int(rng.integers(len(choices)))]
 
 
 def without_unused(case: Case) -> list[str]:

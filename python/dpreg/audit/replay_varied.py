@@ -8,17 +8,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
-
-from dpreg.audit.replay_calls import PublicCall, with_levels
+from dpreg.audit.replay_calls import Generator, PublicCall, one_of, with_levels
 from dpreg.audit.replay_held import FILES
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 
-__all__ = ["elsewhere", "varied", "with_factors"]
-
-Generator = np.random.Generator
 Options = dict[str, Any]
 
 # So many calls have other options of their method or selector.
@@ -80,13 +75,13 @@ def varied(rng: Generator, call: PublicCall) -> PublicCall:
     for name in ("method", "select"):
         others = _OTHERS.get(type(options.get(name)))
         if others is not None:
-            options[name] = dataclasses.replace(options[name], **_one(rng, others))
+            options[name] = dataclasses.replace(options[name], **one_of(rng, others))
     if call.function == "dp_moments":
         options["memory"] = 1e6
     function = call.function
     if "select" in options and rng.random() < 0.5:
         function = "dp_glm"
-        options["family"] = _one(rng, ("gaussian", "binomial", "poisson"))
+        options["family"] = one_of(rng, ("gaussian", "binomial", "poisson"))
     return dataclasses.replace(call, function=function, options=options)
 
 
@@ -97,7 +92,7 @@ def with_factors(rng: Generator, call: PublicCall) -> PublicCall:
     if rng.random() >= _FACTORS_SHARE or not plain:
         return call
     moments = call.function == "dp_moments"
-    formula = _one(rng, _FACTORS[:-1] if moments else _FACTORS)
+    formula = one_of(rng, _FACTORS[:-1] if moments else _FACTORS)
     options = {k: v for k, v in call.options.items() if k not in ("levels", "bounds")}
     bounds = call.options.get("bounds")
     if bounds and "y" in bounds:
@@ -109,21 +104,21 @@ def elsewhere(rng: Generator, call: PublicCall) -> PublicCall:
     """Hold some tables in files, or in partitions."""
     if rng.random() >= _FILES_SHARE:
         return call
-    return dataclasses.replace(call, container=_one(rng, FILES))
+    return dataclasses.replace(call, container=one_of(rng, FILES))
 
 
 def _of_arrays(rng: Generator, call: PublicCall) -> PublicCall:
     options = dict(call.options)
     if call.function in _ARRAYS:
         if call.function == "dp_kendall" and rng.random() < 0.5:
-            models = _one(rng, ("sqrt(n)", "n/k", "n/d", 3))
-            options |= {"models": models, **_one(rng, _MODELS)}
+            models = one_of(rng, ("sqrt(n)", "n/k", "n/d", 3))
+            options |= {"models": models, **one_of(rng, _MODELS)}
             return dataclasses.replace(call, function="sub_lasso", options=options)
-        options |= _one(rng, _ARRAYS[call.function])
+        options |= one_of(rng, _ARRAYS[call.function])
         return dataclasses.replace(call, options=options)
-    function = _one(rng, tuple(_FITS))
+    function = one_of(rng, tuple(_FITS))
     method, claim = _FITS[function], call.claim
-    changed = method(**_one(rng, _OTHERS[method]))
+    changed = method(**one_of(rng, _OTHERS[method]))
     if function == "tukey_em":
         options.pop("bounds", None)
     if function == "dpsgd":
@@ -131,7 +126,3 @@ def _of_arrays(rng: Generator, call: PublicCall) -> PublicCall:
         changed, claim = dataclasses.replace(changed, steps=3), (1.0, 1e-5)
     options["options"] = changed
     return dataclasses.replace(call, function=function, claim=claim, options=options)
-
-
-def _one(rng: Generator, choices: Any) -> Any:
-    return choices[int(rng.integers(len(choices)))]

@@ -55,11 +55,22 @@ def hostile_pairs(rows: int = 60) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
+def large_pairs() -> tuple[Pair, ...]:
+    """Pairs of so many rows that hardly anything is declined."""
+    base = regression(900)
+    extreme = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
+    missing = pd.DataFrame({"a": [np.nan], "b": [0.0], "y": [0.0]})
+    plain = pd.DataFrame({"a": [0.1], "b": [0.1], "y": [1.0]})
+    return (
+        Pair("an extreme row", base, pd.concat([base, extreme])),
+        Pair("a missing cell", base, pd.concat([base, missing])),
+        Pair("a row like others", base, pd.concat([base, plain])),
+    )
+
+
 def _with_row(table: pd.DataFrame, row: dict[str, float]) -> pd.DataFrame:
     return pd.DataFrame({name: np.append(table[name], row[name]) for name in table.columns})
 
-
-__all__ = ["Tables", "joined", "one_column", "weighted"]
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 

@@ -15,6 +15,7 @@ from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.levels import Level
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.estimation.inference.law import check_alpha
+from dpreg.results.contrasts import wald_columns
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
@@ -98,22 +99,13 @@ class OfClasses(StackedResults):
             raise unusable("which", Choice(("mean", "class")), which)
         alpha = check_alpha(alpha)
         found = self._new(data, winsorise=winsorise)
-        index = range(found.total) if found.index is None else found.index
         if interval is None:
             table = np.full((found.total, len(self.levels)), np.nan)
             table[found.kept] = self._chances(found.X, self.estimates)
             frame = pd.DataFrame(table, index=found.index, columns=list(self.levels))
             return frame if which == "mean" else _most_probable(frame)
-        table = np.full((found.total, len(self.levels), 4), np.nan)
-        table[found.kept] = self._intervals(found.X, alpha)
         names = ("mean", "std err", "lower", "upper")
-        return pd.DataFrame(
-            {
-                "row": np.repeat(np.array(index), len(self.levels)),
-                "class": list(self.levels) * found.total,
-                **dict(zip(names, table.reshape(-1, 4).T, strict=True)),
-            }
-        )
+        return found.several("class", self.levels, names, self._intervals(found.X, alpha))
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
@@ -162,15 +154,8 @@ class OfClasses(StackedResults):
         """Return the columns of `marginal_effects` that are numbers, one row a class and term."""
         effects = self._average_effects(X, self.estimates)
         error = self._errors(_derivative(lambda b: self._average_effects(X, b), self.estimates))
-        ratio, margin = effects / error, self.law.critical_value(alpha) * error
-        return {
-            "dy/dx": effects,
-            "std err": error,
-            "z": ratio,
-            "P>|z|": np.where(np.isnan(ratio), np.nan, self.law.p_values(np.nan_to_num(ratio))),
-            "lower": effects - margin,
-            "upper": effects + margin,
-        }
+        tests = wald_columns(effects, error, self.law, alpha)
+        return {"dy/dx": effects, "std err": error, **tests}
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: odds ratios."""

@@ -186,6 +186,13 @@ def combination_errors(
     return np.sqrt(np.maximum(variance, 0.0)), ()
 
 
+def errors_where_known(matrix: Doubles, covariance: Doubles) -> Doubles:
+    """Return standard errors of `matrix` @ estimate; NaN for what needs an unknown variance."""
+    errors, _ = combination_errors(matrix, covariance, related=True)
+    unknown = np.isnan(np.diag(covariance))
+    return np.where((matrix[:, unknown] != 0).any(axis=1), np.nan, errors)
+
+
 def joint_test(
     gap: Doubles, matrix: Doubles, covariance: Doubles, law: TailLaw, *, use_f: bool, related: bool
 ) -> WaldTest | None:

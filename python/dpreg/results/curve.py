@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,17 +25,15 @@ from dpreg.estimation.inference.life_table import (
 )
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, laid_out, privacy_note
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from dpreg.results.summary import Summary
+
 Counts = NDArray[np.int64]
 Columns = dict[str, Any]
-
-# Rows of a group that a summary shows.
-_SHOWN_ROWS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,38 +295,9 @@ class DPCurve(Saved):
 
     def summary(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Summary:
         """Return the curves, means and the test, printable as text, HTML and LaTeX."""
-        table = self.tidy(alpha, simultaneous=simultaneous)
-        kind = "simultaneous" if simultaneous else "pointwise"
-        shown = []
-        for label in self.groups:
-            title = "Private Survival" + (f", {label}" if len(self.groups) > 1 else "")
-            shown.append(_laid_out(table[table["group"] == label], alpha, title))
-        return Summary(tuple(shown), self._below(kind, alpha))
+        from dpreg.results.curve_summary import curve_summary
 
-    def _below(self, kind: str, alpha: float) -> tuple[str, ...]:
-        lines = [
-            f"Limits of level {1 - alpha:g} are {kind}, and combine sampling error and privacy "
-            "noise; n/a: too few at risk at this eps."
-        ]
-        if len(self.groups) > 1:
-            test = self.logrank()
-            lines.append(
-                f"Log-rank test: chi2 = {test.statistic:.4g} on {test.df} df, "
-                f"p-value {test.pvalue:.4g}."
-            )
-        means = self.rmst(alpha=alpha)
-        for label, mean in means.iterrows():
-            if not math.isnan(mean["rmst"]):
-                of = f" of {label}" if len(self.groups) > 1 else ""
-                lines.append(
-                    f"Restricted mean{of} up to {self.edges[-1]:g}: {mean['rmst']:.4g} "
-                    f"({mean['lower']:.4g} to {mean['upper']:.4g})."
-                )
-        return (
-            *lines,
-            privacy_note(self.privacy),
-            *(f"Note: {note}." for note in self.notes),
-        )
+        return curve_summary(self, alpha, simultaneous=simultaneous)
 
     def _tables(self) -> list[LifeTable]:
         entries: Sequence[Counts | None] = (
@@ -347,24 +315,6 @@ class DPCurve(Saved):
                 raise ValueError(f"{name}: must be of shape {(*size, kinds)}")
         if len(data["variances"]) != 2 or min(data["variances"]) < 0:
             raise ValueError("variances: these must be two, and at least 0")
-
-
-def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
-    """Lay out some rows of one group."""
-    step = math.ceil(len(table) / _SHOWN_ROWS)
-    rows = table.iloc[step - 1 :: step]
-    counts, others = ["at_risk", "events", "censored"], ["survival", "std err", "lower", "upper"]
-    cells = [
-        [
-            *(f"{value:,.0f}" for value in row[counts]),
-            *("n/a" if math.isnan(value) else f"{value:.4f}" for value in row[others]),
-        ]
-        for _, row in rows.iterrows()
-    ]
-    limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
-    headers = ["at risk", "events", "censored", "survival", "std err", *limits]
-    stubs = [f"{time:g}" for time in rows["time"]]
-    return laid_out(cells, headers, stubs, title)
 
 
 def _number(name: str, value: object) -> float:

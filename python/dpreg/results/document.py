@@ -34,12 +34,14 @@ class Saved:
     """A result that is saved as JSON, and shown as its summary.
 
     A class says in `_document` what to say of something else, the kind, and the number of the
-    format; `_blank`: numbers in its arrays may be missing.
+    format; `_blank`: numbers in its arrays may be missing; `_older`: which other field is what one
+    was that older documents do not have.
     """
 
     __slots__ = ()
     _document: ClassVar[tuple[str, str, int]]
     _blank: ClassVar[bool] = False
+    _older: ClassVar[Mapping[str, str]] = {}
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(why_absent(name, type(self)))
@@ -109,8 +111,8 @@ def reading(what: str, number: int) -> Iterator[None]:
         raise ValueError(f"{what} of format {number}: {error}") from None
 
 
-def _fields_from(text: str, document: Mapping[str, Any], number: int, cls: type) -> dict[str, Any]:
-    data, hints = parsed(text, document, number), _hints(cls)
+def _fields_from(text: str, document: Mapping[str, Any], number: int, cls: Any) -> dict[str, Any]:
+    data, hints = parsed(text, document, number, cls._older), _hints(cls)
     for name, value in data.items():
         try:
             data[name] = _made(value, hints[name])
@@ -121,7 +123,9 @@ def _fields_from(text: str, document: Mapping[str, Any], number: int, cls: type)
     return data
 
 
-def parsed(text: str, document: Mapping[str, Any], number: int) -> dict[str, Any]:
+def parsed(
+    text: str, document: Mapping[str, Any], number: int, older: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return what is in JSON, but for the number of the format.
 
     Parameters
@@ -131,10 +135,15 @@ def parsed(text: str, document: Mapping[str, Any], number: int) -> dict[str, Any
         alternatives, [of entries], {key: of value}, or {str: of any value}.
     number : int
         Of the format.
+    older : mapping
+        See `Saved`.
     """
     if isinstance(text, str) and not text.lstrip().startswith("{"):
         raise ValueError("no JSON; give the text of a file, not its path: Path(name).read_text()")
     data: dict[str, Any] = json.loads(text)
+    for name, other in (older or {}).items():
+        if isinstance(data, dict) and other in data:
+            data.setdefault(name, data[other])
     _check(data, document, "")
     if data.pop(next(iter(document))) != number:
         raise ValueError("another format")

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.contrasts import wald_columns
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, laid_out, privacy_note
+from dpreg.results.summary import Summary, cell, laid_out, limit_headers, said_below
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["DPEffect", "Overlap"]
-
-Doubles = NDArray[np.float64]
 
 # Of the means: the effect, and each of them.
 _SHOWN = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -206,23 +201,12 @@ class DPEffect(Saved):
 
 def _laid_out(found: DPEffect, alpha: float) -> Any:
     """Lay out effect and means."""
-    limits = [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
+    forms = {"coef": ".4g", "std err": ".4g", "z": ".3f", "P>|z|": ".3f"}
     columns = found._columns(alpha)
-    wanted = ("coef", "std err", "z", "P>|z|", "lower", "upper")
-    cells = [
-        [
-            "n/a" if math.isnan(columns[name][i]) else _cell(name, columns[name][i])
-            for name in wanted
-        ]
-        for i in range(3)
-    ]
+    wanted = {**forms, "lower": ".4g", "upper": ".4g"}.items()
+    cells = [[cell(columns[name][i], form) for name, form in wanted] for i in range(len(_SHOWN))]
     title = f"Private Effect of {found.treatment} on {found.response}"
-    headers = ["coef", "std err", "z", "P>|z|", *limits]
-    return laid_out(cells, headers, list(found._labels()), title)
-
-
-def _cell(name: str, value: float) -> str:
-    return f"{value:.3f}" if name in ("z", "P>|z|") else f"{value:.4g}"
+    return laid_out(cells, [*forms, *limit_headers(alpha)], list(found._labels()), title)
 
 
 def below(found: DPEffect) -> list[str]:
@@ -238,7 +222,4 @@ def below(found: DPEffect) -> list[str]:
             f"Overlap: about {max(of.rows, 0.0):,.0f} rows (std err {of.std_err:,.0f}) have a "
             f"probability of treatment outside {of.low:g} to {of.high:g}, and are moved there."
         )
-    return [
-        *lines, privacy_note(found.privacy),
-        *(f"Note: {note}." for note in found.notes[:_SHOWN_NOTES]),
-    ]  # fmt: skip
+    return [*lines, *said_below(found.privacy, found.notes[:_SHOWN_NOTES])]

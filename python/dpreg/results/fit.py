@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
-from dpreg.results.described import DescribedModel, why_absent
+from dpreg.results.described import why_absent
 from dpreg.results.document import Saved, check_fit
 from dpreg.results.testing import LinearTests
 
@@ -104,16 +103,6 @@ class DPResults(Saved, LinearTests):
         return True
 
     @property
-    def params(self) -> pd.Series:
-        """Coefficients, labelled by term."""
-        return self._series(self.estimates, "coef")
-
-    @property
-    def bse(self) -> pd.Series:
-        """Standard errors, sampling and privacy together; NaN without inference."""
-        return self._series(self._standard_errors(), "std err")
-
-    @property
     def tvalues(self) -> pd.Series:
         """Coefficients over standard errors."""
         return self.tidy()["z"]
@@ -122,25 +111,6 @@ class DPResults(Saved, LinearTests):
     def pvalues(self) -> pd.Series:
         """Two-sided p-values of zero coefficients."""
         return self.tidy()["P>|z|"]
-
-    @property
-    def nobs(self) -> float:
-        """Private estimate of the number of protected units, or of the rows drawn from them."""
-        return self.units
-
-    @property
-    def model(self) -> DescribedModel:
-        """Names of the response and the coefficients, for statsmodels' `summary_col`."""
-        seeded = " (NOT PRIVATE)" if self.privacy.seeded else ""
-        return DescribedModel(self.response + seeded, list(self.names))
-
-    def cov_params(self) -> pd.DataFrame:
-        """Covariance of the coefficients, sampling and privacy together."""
-        import pandas as pd
-
-        missing = np.full((len(self.names),) * 2, np.nan)
-        covariance = missing if self.covariance is None else self.covariance
-        return pd.DataFrame(covariance, index=list(self.names), columns=list(self.names))
 
     @hinted("conf_int")
     def conf_int(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
@@ -335,13 +305,3 @@ class DPResults(Saved, LinearTests):
     def _intercepts(self) -> set[str]:
         """Return the names of the coefficients of no term."""
         return {"Intercept"}
-
-    def _standard_errors(self) -> Doubles:
-        if self.covariance is None:
-            return np.full(len(self.names), np.nan)
-        return np.sqrt(np.diag(self.covariance))
-
-    def _series(self, values: Doubles, name: str) -> pd.Series:
-        import pandas as pd
-
-        return pd.Series(values, index=pd.Index(self.names, name="term"), name=name)

@@ -1,10 +1,12 @@
-"""The released numbers of a fit."""
+"""The released numbers of a fit, and tables of them by coefficient."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
@@ -13,6 +15,10 @@ from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats
 from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.described import DescribedModel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -41,3 +47,45 @@ class Fitted:
     clipping: Doubles | None = None
     estimand: Estimand | None = None
     start: Start | None = None
+
+    @property
+    def params(self) -> pd.Series:
+        """Coefficients, labelled by term."""
+        return self._series(self.estimates, "coef")
+
+    @property
+    def bse(self) -> pd.Series:
+        """Standard errors, sampling and privacy together; NaN without inference."""
+        return self._series(self._standard_errors(), "std err")
+
+    @property
+    def nobs(self) -> float:
+        """Private estimate of the number of protected units, or of the rows drawn from them."""
+        return self.units
+
+    @property
+    def model(self) -> DescribedModel:
+        """Names of the response and the coefficients, for statsmodels' `summary_col`."""
+        seeded = " (NOT PRIVATE)" if self.privacy.seeded else ""
+        return DescribedModel(self.response + seeded, list(self.names))
+
+    def cov_params(self) -> pd.DataFrame:
+        """Covariance of the coefficients, sampling and privacy together."""
+        import pandas as pd
+
+        names = list(self.names)
+        return pd.DataFrame(self._known_covariance, index=names, columns=names)
+
+    @property
+    def _known_covariance(self) -> Doubles:
+        """Return `covariance`, NaN where it was not released."""
+        missing = np.full((len(self.names),) * 2, np.nan)
+        return missing if self.covariance is None else self.covariance
+
+    def _standard_errors(self) -> Doubles:
+        return np.sqrt(np.diag(self._known_covariance))
+
+    def _series(self, values: Doubles, name: str) -> pd.Series:
+        import pandas as pd
+
+        return pd.Series(values, index=pd.Index(self.names, name="term"), name=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Model, Models
 from dpreg.results.predict import schema_from_dict
-from dpreg.results.summary import Summary, laid_out, privacy_note
+from dpreg.results.summary import Summary, cell, laid_out, privacy_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,8 +225,8 @@ def summarize_moments(moments: Models) -> Summary:
         place = moments.place(name)
         found = place is not None
         pair = (moments.centre[place], moments.scale[place]) if found else (math.nan, math.nan)
-        row: list[Any] = [_number(float(value), "{:.5g}") for value in pair]
-        row += [_number(float(corr[j, i]), "{:.3f}") if i <= j else "" for i in shown]
+        row = [cell(float(value), ".5g") for value in pair]
+        row += [cell(corr[j, i], ".3f") if i <= j else "" for i in shown]
         cells.append(row)
         stubs.append(f"({j + 1}) {name}")
     title = f"Private Moments of {moments.units:,.0f} Rows (private)"
@@ -242,7 +242,3 @@ def summarize_moments(moments: Models) -> Summary:
         *(f"Note: {note}." for note in moments.notes),
     ]
     return Summary((table,), tuple(notes))
-
-
-def _number(value: float, form: str) -> str:
-    return "n/a" if math.isnan(value) else form.format(value)

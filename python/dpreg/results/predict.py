@@ -19,7 +19,7 @@ from dpreg.data.formula.parse import effects_as_terms, split_effects
 from dpreg.data.schema import Column, Schema, no_column
 from dpreg.estimation.inference.law import NORMAL
 from dpreg.estimation.inference.residuals import FitStats
-from dpreg.results.contrasts import covariances_known, wald_columns
+from dpreg.results.contrasts import covariances_known, errors_where_known, wald_columns
 from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
@@ -84,6 +84,22 @@ class NewRows:
         result = np.full(self.total, np.nan)
         result[self.kept] = values
         return pd.Series(result, index=self.index, name="prediction")
+
+    def several(
+        self, key: str, labels: Sequence[Any], names: Sequence[str], values: Doubles
+    ) -> pd.DataFrame:
+        """Return one row for each row of the new data and label; NaN for incomplete rows.
+
+        values: shape (complete rows, labels, names).
+        """
+        import pandas as pd
+
+        table = np.full((self.total, *values.shape[1:]), np.nan)
+        table[self.kept] = values
+        index = range(self.total) if self.index is None else self.index
+        columns = dict(zip(names, table.reshape(-1, len(names)).T, strict=True))
+        rows = np.repeat(np.array(index), len(labels))
+        return pd.DataFrame({"row": rows, key: list(labels) * self.total, **columns})
 
 
 def design_rows(
@@ -158,17 +174,13 @@ def mean_intervals(
     """
     import pandas as pd
 
-    covariance = (
-        np.full((rows.X.shape[1],) * 2, np.nan) if fit.covariance is None else fit.covariance
-    )
+    covariance = fit._known_covariance
     # A coefficient without a known error only matters where its regressor is not 0.
-    unknown = np.isnan(np.diag(covariance))
-    known = np.where(np.isnan(covariance), 0, covariance)
-    if covariances_known(covariance, fit.names):
-        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows.X, known, rows.X), 0))
-    else:
-        error = _largest_errors(rows.X, known, intercept="Intercept" in fit.names)
-    error[(rows.X[:, unknown] != 0).any(axis=1)] = np.nan
+    error = errors_where_known(rows.X, covariance)
+    if not covariances_known(covariance, fit.names):
+        known = np.where(np.isnan(covariance), 0, covariance)
+        largest = _largest_errors(rows.X, known, intercept="Intercept" in fit.names)
+        error = np.where(np.isnan(error), np.nan, largest)
     margin = fit.law.critical_value(alpha) * np.hypot(error, math.sqrt(scale))
     mean = np.clip(family.mean(predictor), *limits)
     columns = {
@@ -251,12 +263,8 @@ def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     slope, bend = family.slope(predictor), family.bend(predictor)
     effects = slope.mean() * fit.estimates
     change = slope.mean() * np.eye(X.shape[1]) + np.outer(fit.estimates, bend @ X / len(X))
-    blank = np.full((len(effects),) * 2, np.nan)
-    covariance = blank if fit.covariance is None else fit.covariance
-    variance = np.einsum("jk,kl,jl->j", change, np.nan_to_num(covariance), change)
     # A coefficient without an error matters to the effects that depend on it.
-    unknown = (change[:, np.isnan(np.diag(covariance))] != 0).any(axis=1)
-    error = np.where(unknown, np.nan, np.sqrt(np.maximum(variance, 0)))
+    error = errors_where_known(change, fit._known_covariance)
     kept = [j for j, name in enumerate(fit.names) if name != "Intercept"]
     columns = {"dy/dx": effects, "std err": error, **wald_columns(effects, error, fit.law, alpha)}
     table = pd.DataFrame(columns, index=pd.Index(fit.names, name="term"))

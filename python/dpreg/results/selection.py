@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
-from dpreg.results.summary import Summary, laid_out, privacy_note
-
-_FORMAT = 2
+from dpreg.results.summary import Summary, laid_out, said_below
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,8 +47,10 @@ class SelectionResult(Saved):
     """
 
     _document: ClassVar[tuple[str, str, int]] = (
-        "this is not a dpreg selection", "dpreg_selection", _FORMAT,
+        "this is not a dpreg selection", "dpreg_selection", 2,
     )  # fmt: skip
+    # Before there were terms of several columns, the columns were what was selected.
+    _older: ClassVar[Mapping[str, str]] = {"columns": "selected"}
 
     formula: str
     response: str
@@ -93,34 +93,8 @@ class SelectionResult(Saved):
     def _below(self) -> tuple[str, ...]:
         return (
             f"Clarity: {self.clarity.reading} How far apart the scores were is private.",
-            privacy_note(self.privacy),
-            *(f"Note: {note}." for note in self.notes),
+            *said_below(self.privacy, self.notes),
         )
-
-    @classmethod
-    def from_json(cls, text: str) -> SelectionResult:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
-        try:
-            data = json.loads(text)
-            if data.pop("dpreg_selection") != _FORMAT:
-                raise KeyError("dpreg_selection")
-            # Before there were terms of several columns, the columns were what was selected.
-            data.setdefault("columns", data["selected"])
-            lists = ("selected", "candidates", "columns", "notes")
-            tuples = {name: tuple(data[name]) for name in lists}
-            clarity = Clarity(**data["clarity"])
-            privacy = Certificate.from_dict(data["privacy"])
-            return cls(**{**data, **tuples, "clarity": clarity, "privacy": privacy})
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"this is not a dpreg selection of format {_FORMAT}: {error}"
-            ) from None
 
     def __str__(self) -> str:
         chosen = (f"  {at} {name}" for at, name in zip(self._places, self.selected, strict=True))

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError
-from dpreg.results.contrasts import combination_errors
+from dpreg.results.contrasts import errors_where_known
 from dpreg.results.document import parsed, reading
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import NewRows, design_rows
@@ -104,7 +102,4 @@ class StackedResults(DPResults, ABC):
 
     def _errors(self, rows: Doubles) -> Doubles:
         """Return standard errors of combinations of coefficients, one a row."""
-        assert self.covariance is not None
-        hidden = (rows[:, np.isnan(np.diag(self.covariance))] != 0).any(axis=1)
-        errors, _ = combination_errors(rows, self.covariance, related=True)
-        return np.asarray(np.where(hidden, np.nan, errors))
+        return errors_where_known(rows, self._known_covariance)

@@ -178,7 +178,7 @@ def table_of(
     null : sequence of str
         What each row is tested to be, to be shown beside its estimate.
     """
-    limits = {"lower": f"[{alpha / 2:.3g}", "upper": f"{1 - alpha / 2:.3g}]"}
+    limits = dict(zip(("lower", "upper"), limit_headers(alpha), strict=True))
     headers = [limits.get(column, column) for column in table.columns]
     cells = [[_cell(c, row[c]) for c in table.columns] for _, row in _told(table).iterrows()]
     if null:
@@ -251,6 +251,21 @@ def _notes(fit: Fitted) -> tuple[str, ...]:
         *(f"Note: {note}." for note in fit.notes[:_SHOWN_NOTES]),
         *([f"{counted(len(more), 'more note')} in fit.notes."] if more else []),
     )
+
+
+def cell(value: float, form: str) -> str:
+    """Return a number in this form; n/a for NaN."""
+    return "n/a" if math.isnan(value) else format(value, form)
+
+
+def limit_headers(alpha: float) -> list[str]:
+    """Return the headers of limits of level 1 - `alpha`."""
+    return [f"[{alpha / 2:.3g}", f"{1 - alpha / 2:.3g}]"]
+
+
+def said_below(certificate: Certificate, notes: Sequence[str]) -> tuple[str, ...]:
+    """Return the guarantee and notes, as they stand below a table."""
+    return (privacy_note(certificate), *(f"Note: {note}." for note in notes))
 
 
 def privacy_note(certificate: Certificate) -> str:

@@ -212,19 +212,10 @@ class DPSurvival(StackedResults):
             upper, in which sampling error and privacy noise are.  NaN where a person is
             incomplete, or a coefficient that is needed has no standard error.
         """
-        import pandas as pd
-
         found = self._new(data, winsorise=winsorise)
-        table = np.full((found.total, self.periods.count, 3), np.nan)
-        table[found.kept] = self._curves(found.X, alpha, simultaneous=simultaneous)
-        index = range(found.total) if found.index is None else found.index
-        return pd.DataFrame(
-            {
-                "row": np.repeat(np.array(index), self.periods.count),
-                "time": np.tile(self.periods.edges[1:], found.total),
-                **dict(zip(("survival", "lower", "upper"), table.reshape(-1, 3).T, strict=True)),
-            }
-        )
+        curves = self._curves(found.X, alpha, simultaneous=simultaneous)
+        names = ("survival", "lower", "upper")
+        return found.several("time", self.periods.edges[1:], names, curves)
 
     def plot_survival(
         self, data: Any, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True

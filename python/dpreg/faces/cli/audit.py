@@ -8,18 +8,15 @@ from pathlib import Path
 
 import click
 
-from dpreg.faces.cli.shell import BROKEN, DONE, Documented, needs_writable
+from dpreg.faces.cli.shell import BROKEN, DONE, command, needs_writable
 
 _PAIRS = 1000
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        "dpreg audit",
-        "dpreg audit --replay --pairs 5000 --json replay.json",
-        "dpreg audit --black-box --full",
-    ),
+@command(
+    "dpreg audit",
+    "dpreg audit --replay --pairs 5000 --json replay.json",
+    "dpreg audit --black-box --full",
 )
 @click.option(
     "--full",

@@ -11,20 +11,17 @@ from typing import Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.release import payer_from, shared, taking
-from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, working
+from dpreg.faces.cli.release import releasing, shared
+from dpreg.faces.cli.shell import Outputs, command, release_and_tell
 
 
-@click.command(
-    "test",
-    cls=Documented,
-    examples=(
-        "dpreg test tests_of_mine:depth_and_price diamonds.parquet --eps 1",
-        "dpreg test tests_of_mine:before_and_after visits.parquet --eps 0.5 --unit person "
-        "--budget year.budget",
-    ),
+@command(
+    "dpreg test tests_of_mine:depth_and_price diamonds.parquet --eps 1",
+    "dpreg test tests_of_mine:before_and_after visits.parquet --eps 0.5 --unit person "
+    "--budget year.budget",
+    name="test",
 )
-@taking(
+@releasing(
     click.argument("statistic"),
     click.argument("data"),
     *shared("eps"),
@@ -33,20 +30,16 @@ from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, wor
                  help="Threshold below which a p-value is small."),
     *shared("unit", "budget", "rng"),
 )  # fmt: skip
-@output_options
-def block_test(statistic: str, data: str, **given: Any) -> int:
+def block_test(given: dict[str, Any], outputs: Outputs) -> int:
     """Test any hypothesis that has a p-value, by blocks of rows.
 
     STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
     DATA is the path of a Parquet file.  MODULE is looked for in this folder too.
     """
-    outputs = Outputs.of(given)
-    function = function_of(statistic)
     from dpreg.calls.block_test import dp_test
 
-    with working("testing blocks"):
-        found = dp_test(function, data, **{**given, "budget": payer_from(given["budget"], None)})
-    return outputs.tell(found, found.summary(), DONE)
+    given["statistic"] = function_of(given["statistic"])
+    return release_and_tell(dp_test, given, outputs, "testing blocks")
 
 
 def function_of(text: str) -> Callable[..., Any]:

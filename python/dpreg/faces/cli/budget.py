@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.shell import BROKEN, DONE, Documented, needs_writable
+from dpreg.faces.cli.shell import BROKEN, DONE, command, needs_writable
 
 _PAGE = """\
 <!doctype html>
@@ -31,13 +31,11 @@ def budget() -> None:
     """
 
 
-@budget.command(
-    cls=Documented,
-    examples=(
-        "dpreg budget new visits.ledger --eps 3 --name visits",
-        "dpreg budget new visits.ledger --eps 3 --delta 1e-5 --accounting gdp",
-        "dpreg budget new visits.ledger --mu 0.5",
-    ),
+@command(
+    "dpreg budget new visits.ledger --eps 3 --name visits",
+    "dpreg budget new visits.ledger --eps 3 --delta 1e-5 --accounting gdp",
+    "dpreg budget new visits.ledger --mu 0.5",
+    of=budget,
 )
 @click.argument("file")
 @click.option("--eps", type=float, help="Total epsilon.")
@@ -66,14 +64,12 @@ def new(
     return DONE
 
 
-@budget.command(
-    cls=Documented,
-    examples=(
-        "dpreg budget partition visits.ledger region=north,south",
-        "dpreg budget partition visits.ledger year=2024,2025",
-        "dpreg fit 'minutes ~ age' visits.parquet --eps 1 --budget visits.ledger "
-        "--stratum region=north",
-    ),
+@command(
+    "dpreg budget partition visits.ledger region=north,south",
+    "dpreg budget partition visits.ledger year=2024,2025",
+    "dpreg fit 'minutes ~ age' visits.parquet --eps 1 --budget visits.ledger "
+    "--stratum region=north",
+    of=budget,
 )
 @click.argument("file")
 @click.argument("strata", metavar="COLUMN=A,B,...")
@@ -105,7 +101,10 @@ def partition(file: str, strata: str, text: bool) -> int:
     return DONE
 
 
-@budget.command(cls=Documented, examples=("dpreg budget show visits.ledger --html report.html",))
+@command(
+    "dpreg budget show visits.ledger --html report.html",
+    of=budget,
+)
 @click.argument("file")
 @click.option("--html", metavar="FILE", help="Write a report with all charges.")
 @click.option("--plot", metavar="FILE", help="Plot it to a .png, .svg or .pdf file.")
@@ -147,7 +146,10 @@ def _needs_matplotlib() -> None:
     mpl.use("Agg")
 
 
-@budget.command(cls=Documented, examples=("dpreg budget charges visits.ledger > charges.csv",))
+@command(
+    "dpreg budget charges visits.ledger > charges.csv",
+    of=budget,
+)
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with costs and certificates.")
 def charges(file: str, as_json: bool) -> int:
@@ -162,9 +164,9 @@ def charges(file: str, as_json: bool) -> int:
     return DONE
 
 
-@budget.command(
-    cls=Documented,
-    examples=('dpreg budget spend visits.ledger "counts by ward, OpenDP" --eps 0.1',),
+@command(
+    'dpreg budget spend visits.ledger "counts by ward, OpenDP" --eps 0.1',
+    of=budget,
 )
 @click.argument("file")
 @click.argument("label")
@@ -186,7 +188,10 @@ def spend(
     return DONE
 
 
-@budget.command(cls=Documented, examples=("dpreg budget verify visits.ledger --seal 5f2c...",))
+@command(
+    "dpreg budget verify visits.ledger --seal 5f2c...",
+    of=budget,
+)
 @click.argument("file")
 @click.option("--seal", metavar="HASH", help="Seal noted earlier; its charges must still be there.")
 def verify(file: str, seal: str | None) -> int:

@@ -6,19 +6,16 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.release import release_options, shared
-from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
+from dpreg.faces.cli.release import fitting, shared
+from dpreg.faces.cli.shell import Outputs, command, release_and_tell
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg ordinal "rating ~ age + C(region)" survey.parquet --eps 1 '
-        "--levels rating=low,mid,high --levels region=N,S --exp",
-        'dpreg ordinal "rating ~ age" survey.parquet --eps 1 --link probit --json fit.json',
-    ),
+@command(
+    'dpreg ordinal "rating ~ age + C(region)" survey.parquet --eps 1 '
+    "--levels rating=low,mid,high --levels region=N,S --exp",
+    'dpreg ordinal "rating ~ age" survey.parquet --eps 1 --link probit --json fit.json',
 )
-@release_options(
+@fitting(
     click.option("--link", default="logit", show_default=True, help="logit or probit."),
     *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show odds ratios.  [default: no]"),
@@ -32,17 +29,14 @@ def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
     """
     from dpreg.calls.classes import dp_ordinal
 
-    return fit_and_tell(dp_ordinal, given, outputs)
+    return release_and_tell(dp_ordinal, given, outputs)
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg multinomial "choice ~ age + income" travel.parquet --eps 1 '
-        "--levels choice=bus,car,train --json fit.json",
-    ),
+@command(
+    'dpreg multinomial "choice ~ age + income" travel.parquet --eps 1 '
+    "--levels choice=bus,car,train --json fit.json",
 )
-@release_options(
+@fitting(
     *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show odds ratios.  [default: no]"),
     *shared("alpha", "memory"),
@@ -55,4 +49,4 @@ def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
     """
     from dpreg.calls.classes import dp_multinomial
 
-    return fit_and_tell(dp_multinomial, given, outputs)
+    return release_and_tell(dp_multinomial, given, outputs)

@@ -14,7 +14,6 @@ from dpreg.faces.cli.audit import audit
 from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
 from dpreg.faces.cli.classes import multinomial, ordinal
-from dpreg.faces.cli.curve import curve
 from dpreg.faces.cli.demo import demo_command
 from dpreg.faces.cli.effect import effect
 from dpreg.faces.cli.fit import fit, glm
@@ -32,7 +31,7 @@ from dpreg.faces.cli.shell import (
     know_options,
     refused,
 )
-from dpreg.faces.cli.survival import survival
+from dpreg.faces.cli.survival import curve, survival
 from dpreg.version import __version__
 
 _EPILOG = """\

@@ -6,21 +6,17 @@ from typing import Any
 
 import click
 
-from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.release import release_options, shared
-from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
+from dpreg.faces.cli.release import fitting, numbers, shared
+from dpreg.faces.cli.shell import Outputs, command, release_and_tell
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg effect "pressure ~ age + C(stage)" cohort.parquet --eps 1 --treatment drug '
-        "--levels stage=I,II,III",
-        'dpreg effect "died ~ age" trial.parquet --eps 1 --treatment arm --levels arm=placebo,drug '
-        "--family binomial --propensity 0.5 --json effect.json",
-    ),
+@command(
+    'dpreg effect "pressure ~ age + C(stage)" cohort.parquet --eps 1 --treatment drug '
+    "--levels stage=I,II,III",
+    'dpreg effect "died ~ age" trial.parquet --eps 1 --treatment arm --levels arm=placebo,drug '
+    "--family binomial --propensity 0.5 --json effect.json",
 )
-@release_options(
+@fitting(
     click.option("--treatment", metavar="COLUMN", required=True,
                  help="Column of the treatment: 0 or 1, or two levels, the control first."),
     click.option("--method", type=click.Choice(["aipw", "regression", "difference"]),
@@ -31,6 +27,7 @@ from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
     click.option("--propensity", type=float, metavar="P",
                  help="Public probability of the treatment in a randomised trial."),
     click.option("--overlap", metavar="LOW,HIGH", default="0.05,0.95", show_default=True,
+                 callback=numbers,
                  help="Public limits of estimated probabilities of the treatment."),
     *shared("alpha", "memory"),
 )  # fmt: skip
@@ -42,12 +39,4 @@ def effect(given: dict[str, Any], outputs: Outputs) -> int:
     """
     from dpreg.calls.effect import dp_effect
 
-    given["overlap"] = _limits_from(given["overlap"])
-    return fit_and_tell(dp_effect, given, outputs, "estimating the effect")
-
-
-def _limits_from(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(limit) for limit in text.split(","))
-    except ValueError:
-        raise ArgumentError("--overlap", f"must be LOW,HIGH, got {text!r}") from None
+    return release_and_tell(dp_effect, given, outputs, "estimating the effect")

@@ -10,20 +10,19 @@ import click
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.methods import build, described
 from dpreg.faces.cli.release import (
+    by_request,
+    fitting,
     method_names,
     method_options,
     offering,
-    release_options,
     selector_names,
     shared,
     text_of,
 )
-from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
+from dpreg.faces.cli.shell import Outputs, command, release_and_tell
 
 if TYPE_CHECKING:
     from dpreg.calls.starts import Origin
-    from dpreg.results.fit import DPResults
-    from dpreg.results.not_released import NotReleased
 
 
 def _options() -> str:
@@ -57,19 +56,16 @@ _FITTING: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg fit "price ~ carat + depth" diamonds.parquet --eps 1',
-        'dpreg fit "price ~ carat" diamonds.parquet --eps 1 --budget diamonds.ledger --json -',
-        'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
-        'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
-        'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
-        'dpreg fit "y ~ x" november.parquet --eps 1 --start october.json',
-    ),
+@command(
+    'dpreg fit "price ~ carat + depth" diamonds.parquet --eps 1',
+    'dpreg fit "price ~ carat" diamonds.parquet --eps 1 --budget diamonds.ledger --json -',
+    'dpreg fit "y ~ x" visits.parquet --eps 1 --unit person --method adassp --max-rows 3',
+    'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
+    'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
+    'dpreg fit "y ~ x" november.parquet --eps 1 --start october.json',
     details=("Options of methods", _options),
 )
-@release_options(*_FITTING)
+@fitting(*_FITTING)
 def fit(given: dict[str, Any], outputs: Outputs) -> int:
     """Fit a linear regression to Parquet files privately.
 
@@ -79,16 +75,13 @@ def fit(given: dict[str, Any], outputs: Outputs) -> int:
     return _fitted(given, outputs)
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg glm "default ~ income + region" loans.parquet --eps 1',
-        'dpreg glm "visits ~ age + offset(log(years))" d.parquet --eps 1 --family poisson',
-        'dpreg glm "wage ~ age" d.parquet --eps 1 --family quantile',
-    ),
+@command(
+    'dpreg glm "default ~ income + region" loans.parquet --eps 1',
+    'dpreg glm "visits ~ age + offset(log(years))" d.parquet --eps 1 --family poisson',
+    'dpreg glm "wage ~ age" d.parquet --eps 1 --family quantile',
     details=("Options of methods", _options),
 )
-@release_options(
+@fitting(
     click.option("--family", metavar="NAME", default="binomial", show_default=True,
                  help="binomial, poisson, gamma, negativebinomial, gaussian or quantile."),
     click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial."),
@@ -107,7 +100,6 @@ def glm(given: dict[str, Any], outputs: Outputs) -> int:
 
 def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
     from dpreg.calls.fit import fit as fitted
-    from dpreg.calls.request import Request
     from dpreg.estimation.methods import METHODS
     from dpreg.estimation.selection import SELECTORS
 
@@ -118,11 +110,7 @@ def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
     # A ledger says what was called.
     linear = given.get("family", "gaussian") == "gaussian" and given.get("link") is None
     name = "dp_lm" if linear else "dp_glm"
-
-    def call(data: str, **asked: Any) -> DPResults | NotReleased:
-        return fitted(Request.of(name, asked), data)
-
-    return fit_and_tell(call, given, outputs)
+    return release_and_tell(by_request(name, fitted), given, outputs)
 
 
 def _origin(path: str) -> Origin:

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.release import release_options, shared, taking, text_of
-from dpreg.faces.cli.shell import DONE, Documented, Outputs, output_options, working
+from dpreg.faces.cli.release import by_request, fitting, shared, taking, text_of
+from dpreg.faces.cli.shell import DONE, Outputs, command, output_options, release_and_tell
 
 if TYPE_CHECKING:
     from dpreg.results.moments import DPMoments
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg moments "~ price + carat + depth" diamonds.parquet --eps 1 --json moments.json',
-        'dpreg moments "~ ." visits.parquet --eps 1 --unit person --max-rows 5 --json moments.json',
-    ),
+@command(
+    'dpreg moments "~ price + carat + depth" diamonds.parquet --eps 1 --json moments.json',
+    'dpreg moments "~ ." visits.parquet --eps 1 --unit person --max-rows 5 --json moments.json',
 )
-@release_options()
+@fitting()
 def moments(given: dict[str, Any], outputs: Outputs) -> int:
     """Release the moments that any number of regressions need.
 
@@ -29,19 +26,14 @@ def moments(given: dict[str, Any], outputs: Outputs) -> int:
     Regressions are then fitted by dpreg lm.
     """
     from dpreg.calls.moments import released_moments
-    from dpreg.calls.request import Request
 
-    with working("releasing moments"):
-        found = released_moments(Request.of("dp_moments", given), given["data"])
-    return outputs.tell(found, found.summary(), DONE)
+    call = by_request("dp_moments", released_moments)
+    return release_and_tell(call, given, outputs, "releasing moments")
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg lm moments.json "price ~ carat"',
-        'dpreg lm moments.json "carat ~ price + depth" --json fit.json',
-    ),
+@command(
+    'dpreg lm moments.json "price ~ carat"',
+    'dpreg lm moments.json "carat ~ price + depth" --json fit.json',
 )
 @click.argument("path", metavar="MOMENTS")
 @click.argument("formula")

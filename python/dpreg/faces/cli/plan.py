@@ -6,18 +6,15 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.shell import DONE, Documented
+from dpreg.faces.cli.shell import DONE, command
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        "dpreg plan --n 50000 --d 10 --eps 1",
-        "dpreg plan --rows 50000 --features 10 --eps 1 --effect 0.1",
-        "dpreg plan --features 10 --eps 1 --effect 0.1 --power 0.8",
-        "dpreg plan --n 50000 --d 10 --eps 1 --family binomial",
-        "dpreg plan --events 5000 --event-rate 0.4 --d 3 --eps 1 --family survival",
-    ),
+@command(
+    "dpreg plan --n 50000 --d 10 --eps 1",
+    "dpreg plan --rows 50000 --features 10 --eps 1 --effect 0.1",
+    "dpreg plan --features 10 --eps 1 --effect 0.1 --power 0.8",
+    "dpreg plan --n 50000 --d 10 --eps 1 --family binomial",
+    "dpreg plan --events 5000 --event-rate 0.4 --d 3 --eps 1 --family survival",
 )
 @click.option("--n", "--rows", "n", type=int,
               help="Number of units, if it is public.")  # fmt: skip

@@ -10,18 +10,15 @@ import click
 
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.release import text_of
-from dpreg.faces.cli.shell import DONE, Documented, needs_writable
+from dpreg.faces.cli.shell import DONE, command, needs_writable
 
 if TYPE_CHECKING:
     from dpreg.results.fit import DPResults
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        "dpreg predict fit.json new.parquet > predictions.csv",
-        "dpreg predict fit.json new.parquet --interval confidence --out predictions.parquet",
-    ),
+@command(
+    "dpreg predict fit.json new.parquet > predictions.csv",
+    "dpreg predict fit.json new.parquet --interval confidence --out predictions.parquet",
 )
 @click.argument("model", metavar="FIT")
 @click.argument("data", metavar="NEW")

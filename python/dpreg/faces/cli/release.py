@@ -23,29 +23,47 @@ if TYPE_CHECKING:
     from dpreg.privacy.partition import StratumBudget
 
 
-def release_options(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Return a decorator for a command that takes arguments of a release, and `Outputs`."""
+def releasing(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator for a command that makes a release.
+
+    The command is given what was typed, as Python takes it, and `Outputs`.
+    """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def asked(**given: Any) -> Any:
-            pad = given.pop("pad")
+            pad = given.pop("pad", None)
             with nullcontext() if pad is None else padded(pad):
                 outputs = Outputs.of(given)
-                given["levels"] = levels_from(given["levels"], given["data"])
-                given["bounds"] = bounds_from(given["bounds"])
-                given["budget"] = payer_from(given["budget"], given.pop("stratum"))
+                if "levels" in given:
+                    given["levels"] = levels_from(given["levels"], given["data"])
+                given["budget"] = payer_from(given["budget"], given.pop("stratum", None))
                 return command(given, outputs)
 
-        return taking(
-            click.argument("formula"),
-            click.argument("data"),
-            *shared("eps", "delta", "unit", "budget", "stratum", "rng"),
-            *own,
-            *shared("levels", "bounds", "max_rows", "pad"),
-        )(output_options(asked))
+        return taking(*parameters)(output_options(asked))
 
     return decorate
+
+
+def fitting(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator for a command that releases something of a formula."""
+    return releasing(
+        click.argument("formula"),
+        click.argument("data"),
+        *shared("eps", "delta", "unit", "budget", "stratum", "rng"),
+        *own,
+        *shared("levels", "bounds", "max_rows", "pad"),
+    )
+
+
+def by_request(name: str, make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what `make` makes of a `Request`, as a function of its fields and the data.
+
+    name: of the public function, for the ledger.
+    """
+    from dpreg.calls.request import Request
+
+    return lambda data, **asked: make(Request.of(name, asked), data)
 
 
 def levels_from(declarations: Sequence[str], path: str) -> dict[str, list[Any]] | None:
@@ -64,8 +82,10 @@ def levels_from(declarations: Sequence[str], path: str) -> dict[str, list[Any]] 
     return levels
 
 
-def bounds_from(declarations: Sequence[str]) -> Mapping[str, tuple[float, float]] | None:
-    """Return the bounds as Python takes them."""
+def _bounds(
+    context: click.Context, option: click.Parameter, declarations: Sequence[str]
+) -> Mapping[str, tuple[float, float]] | None:
+    """Return the bounds that an option declares."""
     bounds = {}
     for declaration in declarations:
         # The name of a column may have "=" in it, as I(x == 1) has.
@@ -78,6 +98,20 @@ def bounds_from(declarations: Sequence[str]) -> Mapping[str, tuple[float, float]
             raise ArgumentError("--bounds", f"must be COLUMN=LOW,HIGH, got {declaration!r}")
         bounds[column] = (low, high)
     return bounds or None
+
+
+def numbers(context: click.Context, option: click.Parameter, text: str) -> tuple[float, ...]:
+    """Return the numbers that an option lists."""
+    try:
+        return tuple(float(number) for number in text.split(","))
+    except ValueError:
+        problem = f"must be {option.metavar}, got {text!r}"
+        raise ArgumentError(option.opts[0], problem) from None
+
+
+def names(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    """Return the names that an option lists."""
+    return None if text is None else listed(text)
 
 
 def payer_from(path: str | None, stratum: str | None) -> Payer | None:
@@ -146,7 +180,7 @@ _OPTIONS = {
     "levels": click.option("--levels", multiple=True, metavar="COLUMN=A,B,...",
                            help="Public levels of a column; a level with a comma goes in double "
                            "quotes."),
-    "bounds": click.option("--bounds", multiple=True, metavar="COLUMN=LOW,HIGH",
+    "bounds": click.option("--bounds", multiple=True, metavar="COLUMN=LOW,HIGH", callback=_bounds,
                            help="Public bounds of a column or of the response; they cost no "
                            "privacy."),
     "max_rows": click.option("--max-rows", type=int, metavar="N",
@@ -154,7 +188,7 @@ _OPTIONS = {
     "pad": click.option("--pad", type=float, metavar="SECONDS",
                         help="Take a multiple of SECONDS, also when nothing is released, so that "
                         "the time does not depend on the data."),
-    "cuts": click.option("--cuts", metavar="TIME,TIME,...", required=True,
+    "cuts": click.option("--cuts", metavar="TIME,TIME,...", required=True, callback=numbers,
                          help="Public times, increasing: the ends of the intervals."),
     "start": click.option("--start", type=float, default=0.0, show_default=True,
                           help="Where the first interval begins."),

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from dpreg.faces.cli.methods import build, described
-from dpreg.faces.cli.release import method_options, offering, release_options, selector_names
-from dpreg.faces.cli.shell import DONE, Documented, Outputs, working
+from dpreg.faces.cli.release import by_request, fitting, method_options, offering, selector_names
+from dpreg.faces.cli.shell import Outputs, command, release_and_tell
 
 
 def _options() -> str:
@@ -17,16 +17,13 @@ def _options() -> str:
     return described(SELECTORS)
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg select "price ~ ." diamonds.parquet --k 5 --eps 0.2',
-        'dpreg select "y ~ a + b" d.parquet --k 1 --eps 1 --method sis --bounds a=0,5 '
-        "--bounds b=0,9 --bounds y=0,100",
-    ),
+@command(
+    'dpreg select "price ~ ." diamonds.parquet --k 5 --eps 0.2',
+    'dpreg select "y ~ a + b" d.parquet --k 1 --eps 1 --method sis --bounds a=0,5 '
+    "--bounds b=0,9 --bounds y=0,100",
     details=("Options of methods", _options),
 )
-@release_options(
+@fitting(
     click.option("--k", type=int, required=True, help="Number of terms to select."),
     click.option("--method", metavar="NAME", shell_complete=offering(selector_names),
                  default="kendall", show_default=True, help="Method of selection."),
@@ -37,13 +34,10 @@ def select(given: dict[str, Any], outputs: Outputs) -> int:
 
     The terms of FORMULA are the candidates, such as 'price ~ .'; DATA is the path of the file.
     """
-    from dpreg.calls.request import Request
     from dpreg.calls.select import selected
     from dpreg.estimation.selection import SELECTORS
 
     build(given, "method", SELECTORS, "option")
     if given["delta"] is None:
         given["delta"] = 0.0
-    with working("choosing terms"):
-        found = selected(Request.of("dp_select", given), given["data"])
-    return outputs.tell(found, found.summary(), DONE)
+    return release_and_tell(by_request("dp_select", selected), given, outputs, "choosing terms")

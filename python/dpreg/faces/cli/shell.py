@@ -94,6 +94,20 @@ class Documented(click.Command):
                         formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
+def command(
+    *examples: str,
+    name: str | None = None,
+    of: click.Group | None = None,
+    details: tuple[str, Callable[[], str]] | None = None,
+) -> Callable[[Command], click.Command]:
+    """Return a decorator that makes a `Documented` command, in a group if there is one."""
+    make: Any = click.command if of is None else of.command
+    made: Callable[[Command], click.Command] = make(
+        name, cls=Documented, examples=examples, details=details
+    )
+    return made
+
+
 def _folded(example: str) -> list[str]:
     """Return the lines of an example, which a shell reads as one; options stay whole."""
     first, *options = example.split(" --")
@@ -294,22 +308,23 @@ def working(text: str) -> Iterator[None]:
         bar.stop()
 
 
-def fit_and_tell(
+def release_and_tell(
     call: Callable[..., Any], given: dict[str, Any], outputs: Outputs, doing: str = "fitting"
 ) -> int:
-    """Make a release whose table has intervals, and say what came of it.
+    """Make a release, and say what came of it.
 
     Parameters
     ----------
     given : dict
-        Arguments of `call`; ``alpha``, and ``exp`` if it is there, are those of the table.
+        Arguments of `call`; ``alpha`` and ``exp``, if they are there, are those of the table.
     """
     from dpreg.estimation.inference.law import check_alpha
 
-    alpha = check_alpha(given.pop("alpha"))
-    shown = {"exp": given.pop("exp")} if "exp" in given else {}
+    shown = {name: given.pop(name) for name in ("alpha", "exp") if name in given}
+    if "alpha" in shown:
+        check_alpha(shown["alpha"])
     with working(doing):
         found = call(**given)
-    if not found.released:
+    if not getattr(found, "released", True):
         return outputs.tell(found, found.summary(SHELL), DECLINED)
-    return outputs.tell(found, in_shell(found.summary(alpha, **shown)), DONE)
+    return outputs.tell(found, in_shell(found.summary(**shown)), DONE)

@@ -1,4 +1,4 @@
-"""`dpreg survival`."""
+"""`dpreg survival` and `dpreg curve`."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.curve import times_from
-from dpreg.faces.cli.release import listed, release_options, shared
-from dpreg.faces.cli.shell import Documented, Outputs, fit_and_tell
+from dpreg.faces.cli.release import fitting, names, releasing, shared
+from dpreg.faces.cli.shell import DONE, Outputs, command, release_and_tell, working
 
 
-@click.command(
-    cls=Documented,
-    examples=(
-        'dpreg survival "Surv(days, died) ~ age + C(stage)" trial.parquet --eps 1 '
-        "--cuts 90,180,365,730 --levels stage=I,II,III --exp",
-        'dpreg survival "Surv(entry, exit, status == 2) ~ dose" cohort.parquet --eps 1 '
-        "--cuts 50,60,70,80 --start 40 --unit person --max-rows 4 --json fit.json",
-    ),
+@command(
+    'dpreg survival "Surv(days, died) ~ age + C(stage)" trial.parquet --eps 1 '
+    "--cuts 90,180,365,730 --levels stage=I,II,III --exp",
+    'dpreg survival "Surv(entry, exit, status == 2) ~ dose" cohort.parquet --eps 1 '
+    "--cuts 50,60,70,80 --start 40 --unit person --max-rows 4 --json fit.json",
 )
-@release_options(
+@fitting(
     *shared("cuts", "start"),
     click.option("--strata", metavar="COLUMN",
                  help="Column whose public levels have baseline hazards of their own."),
-    click.option("--time-varying", metavar="TERM,TERM,...",
+    click.option("--time-varying", metavar="TERM,TERM,...", callback=names,
                  help="Terms whose effect may change with time, with a test of that."),
     *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show hazard ratios.  [default: no]"),
@@ -38,7 +34,47 @@ def survival(given: dict[str, Any], outputs: Outputs) -> int:
     """
     from dpreg.calls.survival import dp_survival
 
-    given["cuts"] = times_from(given["cuts"])
-    if given["time_varying"] is not None:
-        given["time_varying"] = listed(given["time_varying"])
-    return fit_and_tell(dp_survival, given, outputs)
+    return release_and_tell(dp_survival, given, outputs)
+
+
+@command(
+    'dpreg curve "Surv(days, died) ~ arm" trial.parquet --eps 1 --cuts 90,180,365,730 '
+    "--levels arm=placebo,drug",
+    'dpreg curve "Surv(entry, exit, status == 2) ~ 1" cohort.parquet --eps 0.5 --start 40 '
+    "--cuts 50,60,70,80 --unit person --json curve.json",
+)
+@releasing(
+    click.argument("formula"),
+    click.argument("data"),
+    *shared("eps", "cuts", "start", "levels", "unit"),
+    click.option("--max-rows", type=int, default=1, show_default=True,
+                 help="Maximum number of rows used per unit."),
+    *shared("budget", "stratum", "rng", "alpha"),
+    click.option("--simultaneous", is_flag=True, help="Limits for all times of a group together."),
+    click.option("--concordance", is_flag=True,
+                 help="Print the concordance of groups, whose levels are from the least risk to "
+                      "the most."),
+    click.option("--event-cuts", type=click.IntRange(1), metavar="COUNT",
+                 help="Last print cuts for `dpreg survival`, at most so many, between which there "
+                      "are about equally many events; --quiet prints nothing else."),
+)  # fmt: skip
+def curve(given: dict[str, Any], outputs: Outputs) -> int:
+    """Estimate survival curves by group, with a log-rank test.
+
+    FORMULA is 'Surv(time, event) ~ group', or ~ 1 for one curve; DATA is the path of a Parquet
+    file.  Restricted means are estimated too.
+    """
+    from dpreg.calls.curve import dp_curve
+    from dpreg.estimation.inference.law import check_alpha
+
+    alpha, simultaneous = check_alpha(given.pop("alpha")), given.pop("simultaneous")
+    concordance, event_cuts = given.pop("concordance"), given.pop("event_cuts")
+    with working("estimating curves"):
+        found = dp_curve(**given)
+    code = outputs.tell(found, found.summary(alpha, simultaneous=simultaneous), DONE)
+    if concordance:
+        of = found.concordance(alpha)
+        print(f"Concordance: {of.estimate:.4f} ({of.lower:.4f} to {of.upper:.4f})")
+    if event_cuts is not None:
+        print(",".join(f"{cut:.17g}" for cut in found.event_cuts(event_cuts)))
+    return code
