@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpreg
+from dpreg import _core
+from dpreg.audit.replay_options import random_call
+from dpreg.audit.replay_tables import random_case
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 
 # As many times the examples: `DPREG_EXAMPLES=160 pytest tests/test_hostile.py` makes 100,000.
 TIMES = int(os.environ.get("DPREG_EXAMPLES", "1"))
@@ -181,3 +186,34 @@ def test_any_json_is_a_result_or_refused(content):
     text = content if isinstance(content, str) else json.dumps(content)
     with pytest.raises(ValueError):  # noqa: PT011
         dpreg.DPResults.from_json(text)
+
+
+def made_up(rng, label, noisy):
+    """Numbers that no records make; as of many rows, so that all stages are reached."""
+    out, scale = noisy
+    if label.startswith(("number", "exits")):
+        return Noisy(np.abs(out) * 10.0 ** rng.integers(0, 5), scale)
+    here = np.arange(out.size).reshape(out.shape) == rng.integers(max(out.size, 1))
+    some = rng.random(out.shape) < 0.5
+    choices = [
+        out, out, out, 0 * out, -out, out * 10.0 ** rng.integers(-3, 6),
+        0 * out + rng.choice([-1, 1]) * scale * 10.0 ** rng.integers(-2, 7),
+        np.where(some, out, -out), np.where(some, out, 1e6 * scale), np.where(here, 1e8 * scale, 0),
+    ]  # fmt: skip
+    return Noisy(choices[rng.integers(len(choices))], scale)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_released_a_call_has_a_result(seed):
+    """Of random calls of all functions, and more of what they do where epsilon is large."""
+    release = GaussianReleases.release
+    for number in range(12 * TIMES):
+        rng = np.random.default_rng([seed, number])
+        case = random_case(rng, random_call(rng))
+
+        def released(self, label, exact, mu, rng=rng):
+            return made_up(rng, label, release(self, label, exact, mu))
+
+        with patch.object(GaussianReleases, "release", released), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert case.call(case.table, _core.TestBits(number + 1))

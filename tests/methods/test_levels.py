@@ -9,7 +9,7 @@ import pytest
 import dpreg
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
-from dpreg.estimation.newton.levels import Moments, beginning
+from dpreg.estimation.newton.levels import Moments, beginning, shrunken
 from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.standardisation import Scales
 
@@ -126,6 +126,13 @@ def test_correlations_of_levels_that_noise_makes_are_left_out_and_others_are_kep
     assert np.abs(np.linalg.eigvalsh(error)).max() < 0.75
     assert abs(found.matrix[3, 7] - 0.8) < 0.3
     np.testing.assert_array_equal(np.diag(found.matrix), 1.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_beside_much_noise_is_shrunk_to_nothing():
+    """A few rows by little epsilon: columns have no product with a response that is not there."""
+    np.testing.assert_array_equal(shrunken(np.zeros(3), np.array([0.0, 1e-9, 1e9])), 0)
+    np.testing.assert_allclose(shrunken(np.array([2e5, -3.0]), np.ones(2)), [1, 0], atol=1e-9)
 
 
 def test_errors_along_a_direction_are_those_of_entries():

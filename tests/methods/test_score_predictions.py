@@ -106,6 +106,28 @@ def test_predicted_means_of_rare_outcomes_are_right(family, turned):
     assert 0.75 < np.mean(share) < 1.25
 
 
+@pytest.mark.parametrize("family", ["binomial", dpreg.base.families.CLOGLOG])
+def test_an_offset_changes_no_predicted_mean_of_a_rare_outcome(family):
+    """With -5 for all rows outcomes were taken to be common, and means came out half as large."""
+    data, _ = rare(20_000, "binomial", np.random.default_rng(1))
+    formula = "y ~ a + b + c + d + e + offset(far)"
+    means = [
+        dpreg.dp_glm(formula, data.assign(far=far), 3.0, 1e-6, family=family, inference=False,
+                     rng=1).predict(data.assign(far=far)).mean()
+        for far in (0.0, -5.0)
+    ]  # fmt: skip
+    np.testing.assert_allclose(means[1], means[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_an_offset_beyond_all_means_ends_no_call(family):
+    """The mean at coefficients that it leaves nothing of was 0, and had a logarithm."""
+    data, _ = rare(20_000, family, np.random.default_rng(1))
+    fit = dpreg.dp_glm("y ~ a + offset(far)", data.assign(far=1e30), 3.0, 1e-6, family=family,
+                       inference=False, rng=1)  # fmt: skip
+    assert np.isfinite(fit.params).all()
+
+
 def test_noise_does_not_swamp_predictions_of_rare_outcomes():
     """A standard deviation of the response is worth 9 of a logit there, and 2 where it is even."""
     worse = []

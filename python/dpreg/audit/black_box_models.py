@@ -27,7 +27,6 @@ _DELTA, _RUNS = 1e-2, 2500
 _ROWS = 400
 _LIGHT = 0.1
 _WEIGHTS = {"weights": "w", "weight_limit": 1.0}
-_CLASSES = ["a", "b", "c"]
 
 
 def _attack(
@@ -70,27 +69,23 @@ def _log_link(family: str, middle: float) -> Attack:
 
 def _ordinal() -> Attack:
     """Attack by a record above both thresholds, each of which half of the records are above."""
-    return _classes("dp_ordinal", dp_ordinal, ["a", "c"], "c", _coefficients)
+    known = np.resize(["a", "c"], _ROWS)
+    tables = weighted(joined({"y": known}, {"y": "c"}), _LIGHT)
+    options = {"levels": {"y": ["a", "b", "c"]}, **_WEIGHTS}
+    return _attack("dp_ordinal()", dp_ordinal, "y ~ 1", tables, options)
 
 
 def _multinomial() -> Attack:
-    """Attack by a record of a class, which moves the coefficient of that class alone.
+    """Attack by a record of a class that two fifths of the records have, and 1/40 of the weight.
 
-    Coefficients show the last of two steps, whose scores have 0.38 of the squared mu: an epsilon of
-    0.52 of 1.
+    Rows are held to a share of the information that the number of records says, which is more than
+    that of so rare a class.  Steps then go a third of the way to the root, and what is left of the
+    start and of all three is in the result.  Of whole steps it shows the last alone.
     """
-    known = ["a", *_CLASSES]
-    return _classes("dp_multinomial", dp_multinomial, known, "b", first_coefficient, 5000)
-
-
-def _classes(
-    name: str, call: Any, known: list[str], canary: str, seen: Any, runs: int = _RUNS
-) -> Attack:
-    tables = joined(
-        {"y": np.resize(known, _ROWS), "w": np.full(_ROWS, _LIGHT)}, {"y": canary, "w": 1.0}
-    )
-    options = {"levels": {"y": _CLASSES}, **_WEIGHTS}
-    return _attack(f"{name}()", call, "y ~ 1", tables, options, seen, runs)
+    known = {"y": np.repeat(["a", "b"], (540, 360)), "w": np.repeat([1.0, 0.04], (540, 360))}
+    tables = joined(known, {"y": "b", "w": 1.0})
+    options = {"levels": {"y": ["a", "b"]}, **_WEIGHTS}
+    return _attack("dp_multinomial()", dp_multinomial, "y ~ 1", tables, options, first_coefficient)
 
 
 def _effect() -> Attack:

@@ -97,8 +97,9 @@ def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
     ----------
     Breiman (1995), "Better subset regression using the nonnegative garrote".
     """
-    square = np.maximum(seen**2, np.finfo(float).tiny)
-    return np.asarray(np.maximum(1 - _CLEAR**2 * variance / square, 0.0))
+    square, least = seen**2, _CLEAR**2 * variance
+    clear = square > least
+    return np.where(clear, 1 - least / np.where(clear, square, 1.0), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ _QUIET_KNOWN, _LAST_KNOWN = 0.2, 0.6
 # Hazards are wrong by so many sampling errors where they begin, and their logarithms by no more
 # than the second; nor do slopes of a deviation of events change by more in a step.
 _DOUBT_KNOWN, _REACH_KNOWN = 5.0, 1.0
-# Norms are counted once more while noise in coefficients is more than this share of residuals.
+# Norms are counted once more while noise in coefficients is more than this share of the variance of
+# residuals, unless limits are no more than they must be,
 _LOUD = 0.2
 # and while limits are more than so many root mean square norms: rows of a rare level may be all
 # that makes them so, until its coefficient is found.

@@ -214,10 +214,9 @@ def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
     tell, while the scores of others are not: so rounds end where the mean is that share of what it
     should be.
     """
-    family, constant = model.family, model.constant
-    if not family.events or constant is None:
+    family, mean = model.family, model.mean
+    if not family.events or model.constant is None:
         return 0.0
-    mean = float(family.mean(model.start @ constant / (constant @ constant)))
     often = family.link != "log" and mean > 0.5
     rare = 1 - mean if often else mean
     residual = 1.0 if family.link == "log" else 1 - rare

@@ -50,6 +50,7 @@ class WorkingModel:
     # Of the residual, as weighted in the score; 0: scores are counted to see how large they are.
     deviation: float = 0.0
     family: Family = GAUSSIAN
+    mean: float = 0.5  # Of the response there.
     # What rows are multiplied by to give 1; None without an intercept.
     constant: Doubles | None = None
 
@@ -98,6 +99,7 @@ def working_model(
         scale=curvature**-0.5 if family.link in ("identity", "logit") else deviation / curvature,
         deviation=deviation,
         family=family,
+        mean=mean,
         constant=constant,
     )
 
