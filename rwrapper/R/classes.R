@@ -6,12 +6,13 @@
 #' [dp_lm()].
 #'
 #' `dp_ordinal()` fits a cumulative logit or probit model: a class is at most the k-th with probability
-#' F(zeta\[k\] - x'beta), so that a positive coefficient makes higher classes more probable. Rows of one
-#' person, one for each threshold, are made in batches and never stored; standard errors are clustered.
+#' F(zeta\[k\] - x'beta), so that a positive coefficient makes higher classes more probable.
 #'
 #' `dp_multinomial()` fits a multinomial logit: the logarithm of the odds of each class against the first
-#' is x'beta of that class. It begins with comparisons of each class with one of many records (Begg and
-#' Gray), from which a Newton step of the likelihood leads to the estimate.
+#' is x'beta of that class.
+#'
+#' Both estimate by maximum likelihood, by four steps from a model without slopes. Rows of one person, one
+#' for each threshold or class, are made in batches and never stored; standard errors are clustered.
 #'
 #' The response is a factor, whose levels are public and in their order, or has `levels`.
 #'
@@ -40,8 +41,8 @@
 #' @references
 #' McCullagh, P. (1980). Regression models for ordinal data. *Journal of the Royal Statistical Society B*.
 #'
-#' Begg, C. B. and Gray, R. (1984). Calculation of polychotomous logistic regression parameters using
-#' individualized regressions. *Biometrika*.
+#' Le Cam, L. (1956). On the asymptotic theory of estimation and testing hypotheses. *Proceedings of the
+#' Third Berkeley Symposium*.
 #' @name dp_classes
 #' @examples
 #' if (dpreg_available("dp_ordinal")) {

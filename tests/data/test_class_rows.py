@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,108 +9,133 @@ import pytest
 from unsealed import units_of
 
 import dpreg
+from dpreg.base.families import BINOMIAL, PROBIT
+from dpreg.data.class_likelihoods import CumulativeLikelihood, MultinomialLikelihood
 from dpreg.data.class_steps import RowsOfStep
-from dpreg.data.classes import Baseline, Ordered, RowsOfClasses
+from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.units import Units
 
 CALLS = {"ordinal": dpreg.dp_ordinal, "multinomial": dpreg.dp_multinomial}
+FAMILIES = {"logit": BINOMIAL, "probit": PROBIT}
 both = pytest.mark.parametrize("model", ["ordinal", "multinomial"])
 
 
-def by_hand(model, x, code, levels, base=0):
-    """Return rows of one record: predictors' columns, and the response."""
-    if code not in range(levels):
-        return []
-    if model == "ordinal":
-        place = [[-float(k == j) for j in range(levels - 1)] for k in range(levels - 1)]
-        return [([x, *own], float(code > k)) for k, own in enumerate(place)]
-    others = [k for k in range(levels) if k != base]
-    blocks = others if code == base else [code]
-    rows = [[v for j in others for v in ([1.0, x] if j == k else [0.0, 0.0])]
-            for k in blocks]  # fmt: skip
-    return [(row, float(code != base)) for row in rows]
-
-
-def expansion_of(model, levels, base=0):
+def step_of(kind, levels, theta, least=0.0, middle=None, base=0):
     names = tuple(range(levels)), ("x",)
-    classes = Ordered(*names) if model == "ordinal" else Baseline(*names, base=base)
-    return RowsOfClasses(classes, False, (0.0,), (1.0,))
-
-
-@pytest.mark.parametrize("levels", [2, 3, 5])
-@pytest.mark.parametrize(
-    ("model", "base"), [("ordinal", 0), ("multinomial", 0), ("multinomial", 1)]
-)
-def test_rows_are_those_of_the_definition(model, levels, base):
-    codes = np.array([*range(levels), -1.0, 0.5, levels, np.inf, 1.0, 0.0])
-    x = np.arange(len(codes), dtype=float)
-    X, y, counts = expansion_of(model, levels, base)(x[:, None], codes)
-    wanted = [by_hand(model, a, code, levels, base) for a, code in zip(x, codes, strict=True)]
-    assert counts.tolist() == [len(each) for each in wanted]
-    flat = [row for each in wanted for row in each]
-    np.testing.assert_array_equal(X, [row for row, _ in flat])
-    np.testing.assert_array_equal(y, [response for _, response in flat])
-    assert counts.max() == levels - 1
-
-
-@pytest.mark.filterwarnings("error")
-def test_rows_are_finite_wherever_records_are():
-    X = np.array([[1e308], [-1e308]])
-    for model in CALLS:
-        moved = replace(expansion_of(model, 3), centre=(-1e308,), scale=(1e-3,))
-        assert np.isfinite(moved(X, np.array([0.0, 2.0]))[0]).all()
-
-
-def step_of(levels, base, theta, least=0.0, middle=None):
-    classes = Baseline(tuple(range(levels)), ("x",), base=base)
-    least = np.full(levels - 1, least)
+    if kind == "multinomial":
+        likelihood = MultinomialLikelihood(Baseline(*names, base=base))
+    else:
+        likelihood = CumulativeLikelihood(Ordered(*names), FAMILIES[kind])
     middle = theta if middle is None else middle
-    return RowsOfStep(classes, False, (0.0,), (1.0,), theta, middle, least)
+    return RowsOfStep(
+        likelihood, False, (0.0,), (1.0,), theta, middle, np.full(levels - 1, least)
+    )  # fmt: skip
+
+
+def chances_of(kind, theta, x, base=0):
+    """Return probabilities of the classes by definition."""
+    if kind == "multinomial":
+        powers = np.exp(theta.reshape(-1, 2) @ [1.0, x])
+        return np.insert(powers, base, 1.0) / (1 + powers.sum())
+    below = FAMILIES[kind].mean(theta[1:] - theta[0] * x)
+    return np.diff(np.concatenate([[0.0], below, [1.0]]))
+
+
+def beginnings(kind, levels, rng):
+    """Return two vectors of coefficients."""
+    if kind == "multinomial":
+        return rng.normal(size=(2, 2 * (levels - 1)))
+    return np.column_stack([rng.normal(size=2), np.sort(rng.normal(size=(2, levels - 1)))])
+
+
+def derivatives(function, at):
+    steps = 1e-6 * np.eye(len(at))
+    return np.array([(function(at + h) - function(at - h)) / 2e-6 for h in steps])
 
 
 @pytest.mark.parametrize("least", [0.0, 0.2])
-@pytest.mark.parametrize(("levels", "base"), [(2, 0), (2, 1), (3, 0), (4, 1), (4, 3)])
-def test_rows_of_a_step_have_the_score_and_the_information_of_the_likelihood(levels, base, least):
+@pytest.mark.parametrize(("kind", "levels", "base"), [
+    ("multinomial", 2, 0), ("multinomial", 2, 1), ("multinomial", 3, 0), ("multinomial", 4, 1),
+    ("multinomial", 4, 3), ("logit", 2, 0), ("logit", 5, 0), ("probit", 3, 0), ("probit", 4, 0),
+])  # fmt: skip
+def test_rows_of_a_step_have_the_score_and_the_information_of_the_likelihood(
+    kind, levels, base, least
+):
     rng = np.random.default_rng(levels)
-    theta, middle = rng.normal(size=(2, levels - 1, 2))
+    theta, middle = beginnings(kind, levels, rng)
     x, codes = rng.normal(size=levels), np.arange(levels, dtype=float)
-    X, y, counts = step_of(levels, base, theta, least, middle)(x[:, None], codes)
+    X, y, counts = step_of(kind, levels, theta, least, middle, base)(x[:, None], codes)
     assert counts.tolist() == [levels - 1] * levels
     X, y = X.reshape(levels, levels - 1, -1), y.reshape(levels, levels - 1)
-    others = [k for k in range(levels) if k != base]
-    for i, one in enumerate(np.column_stack([np.ones(levels), x])):
-        p, q = (np.exp(at @ one) / (1 + np.exp(at @ one).sum()) for at in (theta, middle))
-        happened = np.array([float(codes[i] == k) for k in others])
-        np.testing.assert_allclose(y[i] @ X[i], np.kron(happened - p, one), atol=1e-12)
-        information = X[i].T @ X[i]
-        wanted = np.kron(np.diag(q) - np.outer(q, q), np.outer(one, one))
+    for i in range(levels):
+
+        def chances(at, place=i):
+            return chances_of(kind, at, x[place], base)
+
+        score = derivatives(lambda at, place=i: np.log(chances(at))[place], theta)
+        np.testing.assert_allclose(y[i] @ X[i], score, atol=1e-7)
+        slope = derivatives(chances, middle)
+        wanted, information = slope / chances(middle) @ slope.T, X[i].T @ X[i]
         if not least:
-            np.testing.assert_allclose(information, wanted, atol=1e-12)
+            np.testing.assert_allclose(information, wanted, atol=1e-7)
         # Where a class is improbable the step is shorter, and no response is longer.
-        assert np.linalg.eigvalsh(information - wanted).min() > -1e-12
+        assert np.linalg.eigvalsh(information - wanted).min() > -1e-7
 
 
 @pytest.mark.filterwarnings("error")
-def test_rows_of_a_step_are_finite_and_those_of_one_record_alone():
+@pytest.mark.parametrize(("kind", "theta"), [
+    ("multinomial", [1e3, 1e300, 0.1, -1.0]), ("logit", [1e300, -1e3, 1e3]),
+    ("probit", [-2.0, -1e3, 4.0]), ("logit", [0.5, 2.0, -1.0]),
+])  # fmt: skip
+def test_rows_of_a_step_are_finite_and_those_of_one_record_alone(kind, theta):
     rng = np.random.default_rng(3)
     X = np.append([1e308, -1e308, 0.0], rng.normal(size=40))[:, None]
     codes = np.append([0.0, 2.0, 9.0], rng.integers(-1, 3, 40))
-    made = step_of(3, 1, np.array([[1e3, 1e300], [0.1, -1.0]]), 0.01)
+    made = step_of(kind, 3, np.array(theta), 0.01, base=1 if kind == "multinomial" else 0)
+    held = made.likelihood.held(made.start, np.array([0.5, 0.3, 0.2]))
+    made = replace(made, start=held, middle=held)
     whole = made(X, codes)
     assert all(np.isfinite(part).all() for part in whole)
     places = np.append(0, np.cumsum(whole[2]))
     for i in range(len(codes)):
         alone = made(X[i : i + 1], codes[i : i + 1])
-        np.testing.assert_array_equal(alone[0].reshape(-1, 4), whole[0][places[i] : places[i + 1]])
+        width = whole[0].shape[1]
+        rows = alone[0].reshape(-1, width)
+        np.testing.assert_array_equal(rows, whole[0][places[i] : places[i + 1]])
         np.testing.assert_array_equal(alone[1], whole[1][places[i] : places[i + 1]])
+
+
+@pytest.mark.parametrize("kind", ["multinomial", "logit", "probit"])
+def test_a_constant_model_has_the_shares_of_classes(kind):
+    shares = np.array([0.1, 0.3, 0.55, 0.05])
+    likelihood = step_of(kind, 4, np.zeros(0), base=2).likelihood
+    theta = likelihood.constant(shares)
+    base = 2 if kind == "multinomial" else 0
+    np.testing.assert_allclose(chances_of(kind, theta, 3.0, base), shares)
+    np.testing.assert_array_equal(likelihood.held(theta, shares), theta)
+
+
+def test_thresholds_of_a_start_are_in_order_and_apart():
+    likelihood = step_of("logit", 5, np.zeros(0)).likelihood
+    shares = np.full(5, 0.2)
+    held = likelihood.held(np.array([7.0, 3.0, -1.0, 2.0, 2.0]), shares)
+    assert held[0] == 7.0
+    gaps = np.diff(likelihood.constant(shares)[1:])
+    assert (np.diff(held[1:]) >= gaps / 2 - 1e-12).all()
+
+
+def rows_of(model):
+    """Return what makes rows of three classes, and its coefficients."""
+    theta = np.array([0.3, -1.0, 0.2, 0.4] if model == "multinomial" else [0.3, -1.0, 1.0])
+    return step_of("multinomial" if model == "multinomial" else "logit", 3, theta)
 
 
 @both
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_unit_more_is_so_many_rows_more_and_no_other_row_changes(model, most):
-    expansion, others = expansion_of(model, 3), (np.array([[7.0], [8.0]]), np.array([2.0, 0.0]))
+    expansion, others = rows_of(model), (np.array([[7.0], [8.0]]), np.array([2.0, 0.0]))
     alone = expansion(*others)
     for codes in itertools.product((-1.0, 0.0, 1.0, 2.0, 0.5), repeat=most):
         X, y, _ = expansion(
@@ -121,7 +145,9 @@ def test_a_unit_more_is_so_many_rows_more_and_no_other_row_changes(model, most):
         np.testing.assert_array_equal(X[len(y) - len(alone[1]) :], alone[0])
         np.testing.assert_array_equal(y[len(y) - len(alone[1]) :], alone[1])
     design = Design.of(*others, Terms("y", ("x",), intercept=True), Units.from_labels(np.zeros(2)))
-    made = expanded(design, expansion, 2, most, Terms("y", expansion.classes.names, False))
+    made = expanded(
+        design, expansion, 2, most, Terms("y", expansion.likelihood.classes.names, False)
+    )
     assert units_of(made).most == 2 * most
 
 
@@ -137,9 +163,8 @@ def test_coefficients_of_rows_compared_with_another_class_are_those_against_the_
 
 @both
 def test_coefficients_of_rows_in_units_are_those_of_covariates(model):
-    rng, codes = np.random.default_rng(2), np.array([0.0, 1.0, 2.0, 0.0])
-    X, plain = rng.normal(40, 3, (4, 1)), expansion_of(model, 3)
-    moved = replace(plain, centre=(40.0,), scale=(3.0,))
-    theta = rng.normal(size=len(plain.classes.names))
-    user = plain.classes.back(np.array([40.0]), np.array([3.0])) @ theta
-    np.testing.assert_allclose(plain(X, codes)[0] @ user, moved(X, codes)[0] @ theta, rtol=1e-12)
+    X, codes = np.random.default_rng(2).normal(40, 3, (4, 1)), np.array([0.0, 1.0, 2.0, 0.0])
+    moved = replace(rows_of(model), centre=(40.0,), scale=(3.0,))
+    theta = moved.likelihood.classes.back(np.array([40.0]), np.array([3.0])) @ moved.start
+    plain = replace(moved, centre=(0.0,), scale=(1.0,), start=theta, middle=theta)
+    np.testing.assert_allclose(plain(X, codes)[1], moved(X, codes)[1], atol=1e-9)

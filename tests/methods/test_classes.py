@@ -55,7 +55,6 @@ def test_with_little_noise_it_is_near_the_exact_fit(model, link):
     options = {} if link is None else {"link": link}
     fit = CALLS[model]("y ~ x + C(g)", data, 60.0, levels=LEVELS, rng=1, **options)
     _, params, errors = exact(data, model, link)
-    # Another consistent estimate of the same data: most of the sampling error is shared.
     gap = (fit.estimates - params) / fit.bse.to_numpy()
     assert np.abs(gap).max() < 0.8
     size = len(errors)

@@ -22,7 +22,7 @@ from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import FormulaProblem, Problem
 from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.methods.class_rows import release_multinomial, release_ordered
+from dpreg.estimation.methods.class_rows import release_classes
 from dpreg.results.multinomial import DPMultinomial
 from dpreg.results.not_released import NotReleased
 from dpreg.results.ordinal import DPOrdinal
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["dp_multinomial", "dp_ordinal"]
 
 _LINKS = {"logit": BINOMIAL, "probit": PROBIT}
-_RELEASES: dict[type, Any] = {Ordered: release_ordered, Baseline: release_multinomial}
 # What has a meaning in a formula outside quotes, or ends them.
 _UNWRITTEN = re.compile(r"[|~`\\\n]")
 _BACKTICKS = re.compile(r"^`([^`]+)`$")
@@ -107,17 +106,14 @@ def dp_ordinal(
 
     Notes
     -----
-    Each record has a row for each threshold, made in batches and never stored, whose response is
-    whether the class is above it: a binomial model with common slopes (Clogg and Shihadeh, 1994).
-    Its score equations treat the rows of a record as independent and so are consistent; standard
-    errors are clustered.  They were 0 to 7% longer than those of maximum likelihood in simulations
-    with even and uneven classes, and 10% with 92% of records in one class.  Where odds are not
-    proportional, a slope is an average of those of all thresholds.
+    It estimates by maximum likelihood, also where odds are not proportional, by four steps that
+    begin at a model without slopes.  Each record has a row for each threshold, made in batches and
+    never stored.  Covariances are clustered by unit.
 
     References
     ----------
-    McCullagh (1980), "Regression models for ordinal data"; Clayton (1992), "Repeated ordinal
-    measurements: a generalised estimating equation approach".
+    McCullagh (1980), "Regression models for ordinal data"; Le Cam (1956), "On the asymptotic theory
+    of estimation and testing hypotheses", for the steps.
 
     Examples
     --------
@@ -191,17 +187,14 @@ def dp_multinomial(
 
     Notes
     -----
-    It estimates by maximum likelihood.  A first fit compares each class with the class that has
-    most records by noisy counts, and three steps of the likelihood go from there, each record
-    having a row for each class but one, made in batches and never stored.  Covariances are
-    clustered by unit.  Intervals of comparisons with a class of a few hundred records may be too
-    short.
+    It estimates by maximum likelihood, by four steps that begin at a model without slopes.  Each
+    record has a row for each class but the most common one by noisy counts, made in batches and
+    never stored.  Covariances are clustered by unit.
 
     References
     ----------
-    Begg and Gray (1984), "Calculation of polychotomous logistic regression parameters using
-    individualized regressions", for the first fit; Le Cam (1956), "On the asymptotic theory of
-    estimation and testing hypotheses", for the steps.
+    McFadden (1974), "Conditional logit analysis of qualitative choice behavior"; Le Cam (1956), "On
+    the asymptotic theory of estimation and testing hypotheses", for the steps.
 
     Examples
     --------
@@ -217,14 +210,14 @@ def dp_multinomial(
 
 @dataclass(frozen=True, slots=True)
 class Cumulative:
-    """One binomial row for each threshold."""
+    """Steps of the likelihood of a cumulative link."""
 
     name: ClassVar[str] = "cumulative_link"
 
 
 @dataclass(frozen=True, slots=True)
 class Individual:
-    """Comparisons with one class, and steps of the multinomial likelihood."""
+    """Steps of the multinomial likelihood."""
 
     name: ClassVar[str] = "baseline_logits"
 
@@ -241,8 +234,7 @@ def _fitted(asked: Request, data: Any, kind: Any) -> Any:
     terms = _terms(records, classes, response, asked.link)
 
     def release(design: Design, allowance: Allowance) -> Release | Declined:
-        made: Release | Declined = _RELEASES[type(classes)](design, classes, terms, rows, allowance)
-        return made
+        return release_classes(design, classes, terms, rows, allowance)
 
     model = Stacked(kind.words, records, terms, classes.count, rows, release, rows)
     found = model.fit(session, problem)
@@ -322,19 +314,10 @@ def _records(terms: Terms, classes: int) -> Terms:
 def _terms(records: Terms, classes: Ordered | Baseline, response: str, link: str | None) -> Terms:
     """Return what is public about rows of classes, whose responses are 0 and 1."""
     weight = records.names[-1:] if records.weight is not None else ()
-    limits = {**records.ranges, **records.bounds}
     return Terms(
         response=response,
         names=(*classes.names, *weight),
         intercept=False,
-        ranges={
-            **{
-                name: (-3 * size, 3 * size)
-                for name, size in zip(classes.names, classes.scales().tolist(), strict=True)
-            },
-            **{name: limits[name] for name in weight if name in limits},
-            response: (0.0, 1.0),
-        },
         family=_LINKS[link or "logit"],
         offsets=records.offsets,
         weights=records.weights,

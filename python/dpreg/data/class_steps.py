@@ -1,4 +1,4 @@
-"""Rows of a step of maximum likelihood of a multinomial logit."""
+"""Rows of a step of maximum likelihood of a model of classes."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.data.classes import Baseline, Places, covariates_in_units
+from dpreg.data.class_likelihoods import Likelihood, Places
 
 __all__ = ["RowsOfStep"]
 
 Doubles = NDArray[np.float64]
 
-# Linear predictors are no farther from 0, so that no probability is 0.
-_FARTHEST = 15.0
+# Entries of rows are finite.
+_FARTHEST = 1e300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowsOfStep:
-    """Rows whose least squares are a step of the multinomial likelihood.
+    """Rows whose least squares are a step of the likelihood of a model of classes.
 
-    A record has a row for each class but the base: row j has columns L[:, j] kron (1, x) and the
-    response (inv(L) (e - p))[j], where p are the probabilities of these classes at the start, e
-    says which of them it is, and L L' = diag(q) - q q', in closed form, with the probabilities q in
-    the middle of the step.  So the rows add up to the score (e - p) kron (1, x) of the record, and
-    to its information there.  Public, and can be pickled.
+    A record has K - 1 predictors, each with columns Z of its own, and as many rows: row j has
+    columns L[:, j]' Z and the response (inv(L) u)[j], where u are the derivatives of its
+    log-likelihood by predictors at the start, and L L' their information, in closed form, in the
+    middle of the step.  So the rows add up to the score Z'u of the record, and to its information
+    there.  Public, and can be pickled.
     """
 
-    classes: Baseline
-    weighted: bool  # As of `RowsOfClasses`.
+    likelihood: Likelihood
+    weighted: bool  # The last column of a record is its weight, and is that of its rows.
+    # centre, scale: of covariates: rows have what they are less the centre, over the scale.
     centre: tuple[float, ...]
     scale: tuple[float, ...]
-    # start, middle: shape (K - 1, 1 + d): coefficients of the covariates in these units, each class
-    # compared with the base.
+    # start, middle: coefficients of the covariates in these units.
     start: Doubles
     middle: Doubles
     # Shape (K - 1,): squares of entries of the diagonal of L are no less, so that no response is
@@ -41,56 +41,36 @@ class RowsOfStep:
     least: Doubles
 
     def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
-        """Return regressors and response of the rows; see `RowsOfClasses`."""
-        count, base = self.classes.count, self.classes.base
+        """Return regressors and response of the rows, and how many are of each record.
+
+        The response of a record is the number of its class, from 0; a record with another one has
+        no row.  Columns are those of `names` of the classes, and the weight if there are weights.
+        """
+        likelihood, count = self.likelihood, self.likelihood.classes.count
         inside = np.flatnonzero(np.isin(y, np.arange(count + 1)))
-        covariates = covariates_in_units(X[inside], self.centre, self.scale)
-        code = y[inside].astype(np.int64)
-        # Number of the class among the others; of the base, after them.
-        place = np.where(code == base, count, code - (code > base))
-        surprise = (place[:, None] == np.arange(count)) - _chances(covariates, self.start)[:, :-1]
-        factor, response = _parts(_chances(covariates, self.middle), surprise, self.least)
-        own = np.column_stack([np.ones(len(place)), covariates])
-        made = factor[:, :, :, None] * own[:, None, None, :]
-        made = made.reshape(len(place) * count, count * own.shape[1])
+        covariates = _in_units(X[inside], self.centre, self.scale)
+        surprise = likelihood.surprise(covariates, y[inside].astype(np.int64), self.start)
+        spread, below = likelihood.factor(covariates, self.middle, self.least)
+        factor = (below * spread[:, None, :]).transpose(0, 2, 1)
+        made = likelihood.columns(covariates, factor)
+        made = made.reshape(len(inside) * count, made.shape[2])
         if self.weighted:
             made = np.column_stack([made, np.repeat(X[inside][:, -1], count)])
         counts = np.zeros(len(y), dtype=np.int64)
         counts[inside] = count
-        return made, response.ravel(), counts
+        return made, (_solved(below, surprise) / spread).ravel(), counts
 
 
-def _chances(covariates: Doubles, theta: Doubles) -> Doubles:
-    """Return probabilities of the classes but the base, and of that, last.
-
-    One column after another: the last bit of a matrix product may depend on where a row is.
-    """
-    found = np.tile(theta[:, 0], (len(covariates), 1))
-    with np.errstate(all="ignore"):
-        for column, slopes in zip(covariates.T, theta[:, 1:].T, strict=True):
-            found = found + column[:, None] * slopes
-    found = np.nan_to_num(np.clip(found, -_FARTHEST, _FARTHEST))
-    powers = np.column_stack([np.exp(found), np.ones(len(found))])
-    total = np.zeros(len(found))
-    for column in powers.T:
-        total = total + column
-    return np.asarray(powers / total[:, None])
+def _solved(below: Doubles, surprise: Doubles) -> Doubles:
+    """Return what matrices with 1 on the diagonal, and 0 above it, multiply to give `surprise`."""
+    found = surprise.copy()
+    for j in range(found.shape[1]):
+        found[:, j + 1 :] -= below[:, j + 1 :, j] * found[:, j, None]
+    return found
 
 
-def _parts(chances: Doubles, surprise: Doubles, least: Doubles) -> tuple[Doubles, Doubles]:
-    """Return L', columns of L in rows, and inv(L) surprise of each record."""
-    # Probability of a class or a later one, and of a later one.
-    at_least = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
-    own, from_here, later = chances[:, :-1], at_least[:, :-1], at_least[:, 1:]
-    count = own.shape[1]
-    number = np.arange(count)
-    spread = np.sqrt(np.maximum(own * later / from_here, least))
-    factor = np.zeros((len(own), count, count))
-    factor[:, number, number] = spread
-    response, told = np.empty(own.shape), np.zeros(len(own))
-    for j in range(count):
-        factor[:, j, j + 1 :] = -own[:, j + 1 :] * (spread[:, j] / later[:, j])[:, None]
-        left = surprise[:, j] + own[:, j] * told
-        response[:, j] = left / spread[:, j]
-        told = told + left / later[:, j]
-    return factor, response
+def _in_units(X: Doubles, centre: tuple[float, ...], scale: tuple[float, ...]) -> Doubles:
+    """Return the first columns less their centre, over their scale; entries are finite."""
+    with np.errstate(over="ignore"):  # a warning would be about a cell
+        moved = (X[:, : len(centre)] - centre) / scale
+    return np.asarray(np.clip(moved, -_FARTHEST, _FARTHEST))

@@ -59,7 +59,8 @@ class Standardised:
     tail_share: float  # Of the squared mu, for the limits of predictions.
     extras: Extras = NOTHING_MORE
     start: Start | None = None  # Where `scales` are from.
-    # What makes coefficients of the user of those of the rows; None: they are the same.
+    # What makes coefficients of the user of those of the rows, of which those are 0 that are not
+    # told; None: they are the same.
     back: Doubles | None = None
     # Of least squares: residual of a rare event, in deviations of a residual, which none is said to
     # exceed, and the share of rows that have one.
@@ -148,6 +149,9 @@ class Standardised:
         covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
         clipping = clipping_bounds(error, to_user, hidden)
         params = to_user @ theta + units.offset(d)
+        if self.back is not None:
+            _, _, untold = user_errors(error, units.to_user(d), self.scales.trusted[of_model])
+            params = self.back @ np.where(untold, 0.0, units.to_user(d) @ theta + units.offset(d))
         given = [int(units.intercept) + j for j in terms.given]
         params[given], hidden[given] = 1.0, False
         if clipping is not None:

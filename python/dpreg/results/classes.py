@@ -198,9 +198,8 @@ class OfClasses(StackedResults):
 
     def _rows(self, X: Doubles) -> Doubles:
         """Return the rows of records, shape (n, K - 1, c): their predictors by coefficient."""
-        count = self.classes.count
-        rows = self.classes.columns(np.repeat(X, count, axis=0), np.tile(np.arange(count), len(X)))
-        return np.asarray(rows.reshape(len(X), count, -1))
+        own = np.tile(np.eye(self.classes.count), (len(X), 1, 1))
+        return np.asarray(self.classes.columns(X, own))
 
     def _average_effects(self, X: Doubles, estimates: Doubles) -> Doubles:
         mean = self._slopes(X, estimates).mean(axis=0)

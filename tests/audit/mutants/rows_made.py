@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from audit.patches import OPEN, Mutant, edited
 
-from dpreg.data import arms, class_steps
+from dpreg.data import arms
 from dpreg.data.class_steps import RowsOfStep
-from dpreg.data.classes import RowsOfClasses
 from dpreg.estimation.methods import class_rows, effect
 from dpreg.estimation.methods.effect_stages import Stages
 
 CLASSES = [
-    Mutant(
-        "rows of all thresholds, noise for one",
-        edited(class_rows, "_begun", ("scales = column_scales(", "noise.rows = max_rows\n    scales = column_scales(")),
-        ("classes",),
-    ),
     Mutant(
         "rows of a step of all classes, noise for one",
         edited(class_rows, "_step", ("terms = replace(", "noise.rows //= count\n    terms = replace("), ("noise.rows // count, terms)", "noise.rows, terms)")),
         ("classes",),
     ),
     Mutant(
-        "the class that rows are compared with, by exact counts",
+        "shares of classes by exact counts",
         edited(class_rows, "_shares", ("counts[0, :-1]", f"{OPEN}(cells)[0, :-1].astype(float)"), ("counts[0, -1]", f"float({OPEN}(cells)[0, -1])")),
         ("classes",),
     ),
@@ -33,17 +27,17 @@ CLASSES = [
     ),
     Mutant(
         "surprises are centred within a block",
-        edited(RowsOfStep, "__call__", ("factor, response = _parts(", "surprise = surprise - surprise.mean(axis=0) * bool(len(surprise))\n    factor, response = _parts(")),
+        edited(RowsOfStep, "__call__", ("spread, below =", "surprise = surprise - surprise.mean(axis=0) * bool(len(surprise))\n    spread, below =")),
         ("classes",),
     ),
     Mutant(
         "the least curvature is that of the rows there are",
-        edited(class_steps, "_parts", ("np.maximum(own * later / from_here, least)", "np.maximum(own * later / from_here, np.maximum(least, (own * later / from_here).mean(axis=0) if len(own) else 0.0))")),
+        edited(RowsOfStep, "__call__", ("factor = (below", "spread = np.maximum(spread, spread.mean(axis=0) if len(spread) else 0.0)\n    factor = (below")),
         ("classes",),
     ),
     Mutant(
         "covariates are centred within a block",
-        edited(RowsOfClasses, "__call__", ("covariates = covariates_in_units(own, self.centre, self.scale)", "covariates = covariates_in_units(own, self.centre, self.scale)\n    covariates = covariates - (np.median(covariates, axis=0) if len(own) else 0.0)")),
+        edited(RowsOfStep, "__call__", ("surprise = likelihood", "covariates = covariates - (np.median(covariates, axis=0) if len(covariates) else 0.0)\n    surprise = likelihood")),
         ("classes",),
     ),
 ]  # fmt: skip

@@ -1,0 +1,195 @@
+"""Likelihoods of models of classes: where they begin, and scores and information of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpreg.base.families import BINOMIAL, Family
+from dpreg.data.classes import Baseline, Ordered
+
+__all__ = ["CumulativeLikelihood", "Likelihood", "MultinomialLikelihood", "Places"]
+
+Doubles = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# Linear predictors are no farther from 0, so that no probability is 0.
+_FARTHEST = 15.0
+# Those of ordered classes are no farther from the nearest threshold, by link, and thresholds no
+# farther from the middle one: densities are not 0 then.
+_BEYOND = {"logit": 15.0, "probit": 6.0}
+# Thresholds are no nearer to each other than this share of what they are without covariates.
+_LEAST_GAP = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class MultinomialLikelihood:
+    """That of a multinomial logit; predictors are those of each class but the base.  Public."""
+
+    classes: Baseline
+
+    def constant(self, shares: Doubles) -> Doubles:
+        """Return the coefficients of a model without slopes, where classes have these shares."""
+        odds = np.log(np.delete(shares, self.classes.base) / shares[self.classes.base])
+        slopes = np.zeros((self.classes.count, len(self.classes.covariates)))
+        return np.column_stack([odds, slopes]).ravel()
+
+    def held(self, theta: Doubles, shares: Doubles) -> Doubles:
+        """Return coefficients at which each class has a probability."""
+        del shares
+        return theta
+
+    def usual(self, shares: Doubles) -> tuple[Doubles, Doubles]:
+        """Return the least information of a class is measured by, and the sizes of columns."""
+        own = np.delete(shares * (1 - shares), self.classes.base)
+        return own, np.repeat(np.sqrt(own), 1 + len(self.classes.covariates))
+
+    def rarest(self, shares: Doubles) -> float:
+        """Return the share of the rarest class that has a score of its own."""
+        return float(np.delete(shares, self.classes.base).min())
+
+    def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
+        """Return derivatives of the log-likelihood of records by their predictors."""
+        count, base = self.classes.count, self.classes.base
+        # Number of the class among the others; of the base, after them.
+        place = np.where(code == base, count, code - (code > base))
+        happened = place[:, None] == np.arange(count)
+        return np.asarray(happened - self._chances(covariates, theta)[:, :-1])
+
+    def factor(self, covariates: Doubles, theta: Doubles, least: Doubles) -> tuple[Doubles, ...]:
+        """Return lengths of the columns of the root of the information, and what they are below.
+
+        Returns
+        -------
+        spread : ndarray, shape (n, K - 1)
+            Diagonal of L, whose squares are no less than `least`: L L' is the information of the
+            predictors of a record, or more.
+        below : ndarray, shape (n, K - 1, K - 1)
+            Entries of L over the diagonal's entry of their column, and 1 on the diagonal.
+        """
+        chances = self._chances(covariates, theta)
+        # Probability of a class or a later one, and of a later one.
+        at_least = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
+        own, from_here, later = chances[:, :-1], at_least[:, :-1], at_least[:, 1:]
+        count = own.shape[1]
+        below = np.tile(np.eye(count), (len(own), 1, 1))
+        for j in range(count):
+            below[:, j + 1 :, j] = -own[:, j + 1 :] / later[:, j, None]
+        return np.sqrt(np.maximum(own * later / from_here, least)), below
+
+    def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
+        """Return combinations of the columns of predictors; see the classes."""
+        return self.classes.columns(covariates, factor)
+
+    def _chances(self, covariates: Doubles, theta: Doubles) -> Doubles:
+        """Return probabilities of the classes but the base, and of that, last."""
+        blocks = theta.reshape(self.classes.count, -1)
+        predictors = _predictors(blocks[:, 0], covariates, blocks[:, 1:])
+        found = np.nan_to_num(np.clip(predictors, -_FARTHEST, _FARTHEST))
+        powers = np.column_stack([np.exp(found), np.ones(len(found))])
+        total = np.zeros(len(found))
+        for column in powers.T:
+            total = total + column
+        return np.asarray(powers / total[:, None])
+
+
+@dataclass(frozen=True, slots=True)
+class CumulativeLikelihood:
+    """That of a cumulative link; predictors are those of being above each threshold.  Public."""
+
+    classes: Ordered
+    family: Family = BINOMIAL  # Its link.
+    offsets: tuple[int, ...] = ()  # Covariates whose coefficient is 1.
+
+    def constant(self, shares: Doubles) -> Doubles:
+        """As of `MultinomialLikelihood`."""
+        above = 1 - np.cumsum(shares)[:-1]
+        slopes = np.zeros(len(self.classes.covariates))
+        slopes[list(self.offsets)] = 1.0
+        return np.append(slopes, [-self.family.predictor(mean) for mean in above.tolist()])
+
+    def held(self, theta: Doubles, shares: Doubles) -> Doubles:
+        """Return coefficients whose thresholds are in increasing order, and not too near."""
+        size, middle = len(self.classes.covariates), self.classes.count // 2
+        gaps = _LEAST_GAP * np.diff(self.constant(shares)[size:])
+        edges = np.sort(theta[size:])
+        reach = _BEYOND[self.family.link]
+        edges = np.clip(edges, edges[middle] - reach, edges[middle] + reach)
+        for j in range(middle, len(gaps)):
+            edges[j + 1] = max(edges[j + 1], edges[j] + gaps[j])
+        for j in reversed(range(middle)):
+            edges[j] = min(edges[j], edges[j + 1] - gaps[j])
+        return np.append(theta[:size], edges)
+
+    def usual(self, shares: Doubles) -> tuple[Doubles, Doubles]:
+        """As of `MultinomialLikelihood`."""
+        none = np.zeros((1, len(self.classes.covariates)))
+        spread, below = self.factor(none, self.constant(shares), np.zeros(self.classes.count))
+        factor = below * spread[:, None, :]
+        information = (factor @ factor.transpose(0, 2, 1))[0]
+        slope = np.full(len(self.classes.covariates), np.sqrt(information.sum()))
+        return spread[0] ** 2, np.append(slope, np.sqrt(np.diag(information)))
+
+    def rarest(self, shares: Doubles) -> float:
+        """As of `MultinomialLikelihood`."""
+        return float(shares.min())
+
+    def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
+        """As of `MultinomialLikelihood`."""
+        slope, chance, _ = self._parts(covariates, theta)
+        number = np.arange(self.classes.count)
+        above = (code[:, None] == number + 1) / chance[:, 1:]
+        return np.asarray(slope * (above - (code[:, None] == number) / chance[:, :-1]))
+
+    def factor(self, covariates: Doubles, theta: Doubles, least: Doubles) -> tuple[Doubles, ...]:
+        """As of `MultinomialLikelihood`."""
+        slope, chance, below_mean = self._parts(covariates, theta)
+        number = np.arange(self.classes.count)
+        next_mean = np.column_stack([below_mean[:, 1:], np.ones(len(slope))])
+        square = slope**2 * next_mean / (below_mean * chance[:, 1:])
+        below = np.tile(np.eye(len(number)), (len(slope), 1, 1))
+        later = slope[:, 1:] * below_mean[:, :-1] / (slope[:, :-1] * below_mean[:, 1:])
+        below[:, number[1:], number[:-1]] = -later
+        return np.sqrt(np.maximum(square, least)), below
+
+    def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
+        """As of `MultinomialLikelihood`."""
+        moved = covariates.copy()
+        moved[:, list(self.offsets)] = 0.0
+        return self.classes.columns(moved, factor)
+
+    def _parts(self, covariates: Doubles, theta: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        """Return densities at thresholds, chances of classes, and of no class above a threshold."""
+        size, reach = len(self.classes.covariates), _BEYOND[self.family.link]
+        edges = theta[size:]
+        inside = _predictors(np.zeros(1), covariates, theta[None, :size])[:, 0]
+        inside = np.nan_to_num(np.clip(inside, edges[0] - reach, edges[-1] + reach))
+        predictor = inside[:, None] - edges
+        logit = self.family.link == "logit"
+        mean = special.expit if logit else self.family.mean
+        above, below = mean(predictor), mean(-predictor)
+        slope = above * below if logit else self.family.slope(predictor)
+        ends = np.ones((len(predictor), 1))
+        over, under = np.hstack([ends, above, 0 * ends]), np.hstack([0 * ends, below, ends])
+        # Differences of the smaller ones, which are exact.
+        upper = over[:, :-1] < 0.5
+        chance = np.where(upper, over[:, :-1] - over[:, 1:], under[:, 1:] - under[:, :-1])
+        return slope, chance, below
+
+
+Likelihood = CumulativeLikelihood | MultinomialLikelihood
+
+
+def _predictors(level: Doubles, covariates: Doubles, slopes: Doubles) -> Doubles:
+    """Return levels and covariates times slopes, shape (n, number of predictors).
+
+    One column after another: the last bit of a matrix product may depend on where a row is.
+    """
+    found = np.tile(level, (len(covariates), 1))
+    with np.errstate(all="ignore"):
+        for column, own in zip(covariates.T, slopes.T, strict=True):
+            found = found + column[:, None] * own
+    return found
