@@ -8,12 +8,6 @@ as_sent <- function(x) {
   x
 }
 
-# What a call sends: the public side of its problem, and what was given; what is NULL is left to Python.
-request_of <- function(formula, design, data, eps, unit, budget, rng, ..., weights = NULL)
-  c(list(formula = deparsed(formula), eps = eps,
-         matrix = sent_design(design, data, unit, budget$stratum, weights)),
-    Filter(Negate(is.null), list(..., weights = weights, budget = budget_sent(budget), rng = seed_sent(rng))))
-
 # As text: R has no integers beyond 2^31.
 seed_sent <- function(rng) {
   if (is.null(rng)) return(NULL)

@@ -18,14 +18,6 @@ check_number <- function(x, name, example) {
   refuse(name, " must be one number, such as ", name, " = ", example, ", not ", described(x))
 }
 
-# Those that are given, each with an example for whoever gave something else.
-NUMBERS_GIVEN <- c(delta = "1e-6", k = "5", split = "0.5", max_rows = "5", weight_limit = "10", memory = "2e9",
-                   propensity = "0.5")
-check_numbers <- function(given) {
-  for (name in intersect(names(NUMBERS_GIVEN), names(given)))
-    if (!is.null(given[[name]])) check_number(given[[name]], name, NUMBERS_GIVEN[[name]])
-}
-
 check_text <- function(x, name, example) {
   if (is.null(x) || (is.character(x) && length(x) == 1L && !is.na(x))) return(invisible())
   refuse(name, " must be one text, such as ", name, " = ", example, ", not ", described(x))
@@ -60,12 +52,6 @@ check_bounds <- function(bounds) {
            " = c(0, 6)), not ", described(bounds[[odd[1L]]]))
   again <- names(bounds)[duplicated(names(bounds))]
   if (length(again)) refuse("bounds: ", sQuote(again[1L], FALSE), " is given twice")
-}
-
-# As Python takes them; NULL is not sent.
-bounds_sent <- function(bounds) {
-  check_bounds(bounds)
-  if (!is.null(bounds)) lapply(bounds, as.list)
 }
 
 described <- function(x) {

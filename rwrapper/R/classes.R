@@ -56,16 +56,11 @@ NULL
 dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", "probit"), levels = NULL,
                        bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL, weight_limit = NULL,
                        budget = NULL, memory = NULL, rng = NULL, ...) {
-  no_more("dp_ordinal()", CLASS_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_ordinal")
-  force(data)
+  asked <- begun("dp_ordinal", CLASS_HINTS, ...)
   link <- c(logistic = "logit", probit = "probit")[[match.arg(method)]]
-  given <- list(delta = if (!missing(delta)) delta, link = link, max_rows = max_rows, memory = memory,
-                weights = weight_column(substitute(weights), function() weights, data), rng = rng,
-                weight_limit = weight_limit)
-  fit <- class_fit("ordinal", call, formula, data, eps, given, levels, bounds, unit, budget)
+  asked$given$method <- NULL
+  asked$given$link <- link
+  fit <- class_fit("ordinal", asked)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$family <- list(name = "ordinal", link = link)
   fit$zeta <- fit$coefficients[thresholds_of(fit)]
@@ -77,15 +72,8 @@ dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", 
 dp_multinomial <- function(formula, data, eps, delta = 1e-5, levels = NULL, bounds = NULL, unit = NULL,
                            max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL,
                            memory = NULL, rng = NULL, ...) {
-  no_more("dp_multinomial()", CLASS_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_multinomial")
-  force(data)
-  given <- list(delta = if (!missing(delta)) delta, max_rows = max_rows, memory = memory,
-                weights = weight_column(substitute(weights), function() weights, data), rng = rng,
-                weight_limit = weight_limit)
-  fit <- class_fit("multinomial", call, formula, data, eps, given, levels, bounds, unit, budget)
+  asked <- begun("dp_multinomial", CLASS_HINTS, ...)
+  fit <- class_fit("multinomial", asked)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$family <- list(name = "multinomial", link = "logit")
   fit
@@ -99,31 +87,20 @@ CLASS_HINTS <- c(
   link = "write method = \"probit\"", family = "leave it out: the function says which model it is"
 )
 
-class_fit <- function(model, call, formula, data, eps, given, levels, bounds, unit, budget) {
-  check_number(eps, "eps", "1")
-  check_numbers(given)
-  data <- data_of(data)
-  check_unit(unit, data)
-  given$budget <- budget_sent(budget)
-  formula <- as_formula(formula)
+class_fit <- function(model, asked) {
+  formula <- asked$formula
   posed <- with_class_number(formula)
   response <- as.character(formula[[2L]])
-  seen <- without_weights(seen_by_formula(data, posed, unit, budget$stratum), posed, given$weights)
-  levels <- levels_seen(levels, unit, budget$stratum)
-  check_classes(response, seen, levels)
-  design <- design_of(posed, seen, levels, bounds)
+  check_classes(response, seen_by(asked, posed))
+  design <- seen_design(asked, posed)
   classes <- design$source[[response]]$levels
   if (response %in% all.vars(design$terms[[3L]]))
     refuse("formula: ", sQuote(response, FALSE), " is the response and on the right too; leave it out there")
-  matrix <- sent_design(design, data, unit, budget$stratum, given$weights)
-  matrix$response <- response
-  given$levels <- stats::setNames(list(as.list(classes)), response)
-  given$bounds <- bounds_sent(bounds)
-  given$rng <- seed_sent(given$rng)
-  request <- c(list(formula = deparsed(formula), eps = eps, matrix = matrix), Filter(Negate(is.null), given))
+  request <- request_of(asked, design, levels = stats::setNames(list(as.list(classes)), response))
+  request$matrix$response <- response
   answer <- call_release(model, request)
   answer$names <- sub(":Intercept$", ":(Intercept)", unlist(answer$names))
-  fit <- new_fit(answer, design, call)
+  fit <- new_fit(answer, design, asked$call)
   environment(formula) <- globalenv()
   fit$formula <- formula
   if (inherits(fit, "dp_not_released")) return(fit)
@@ -146,10 +123,10 @@ with_class_number <- function(formula) {
   stats::as.formula(call("~", number, formula[[3L]]), environment(formula))
 }
 
-check_classes <- function(response, data, levels) {
+check_classes <- function(response, asked) {
   shown <- sQuote(response, FALSE)
-  if (!response %in% names(data)) refuse("formula: there is no column ", shown, " in the data")
-  if (is.null(levels[[response]]) && !is.factor(data[[response]]))
+  if (!response %in% names(asked$seen)) refuse("formula: there is no column ", shown, " in the data")
+  if (is.null(asked$levels[[response]]) && !is.factor(asked$seen[[response]]))
     refuse("levels: column ", shown, " is not a factor, and its classes must not be read from the data; ",
            "add levels = list(", response, " = c(\"low\", \"mid\", \"high\")) to the call")
 }

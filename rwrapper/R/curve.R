@@ -56,23 +56,14 @@
 #' }
 dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = NULL, max_rows = NULL,
                      budget = NULL, rng = NULL, ...) {
-  no_more("dp_curve()", c(LM_HINTS, delta = "leave it out: the guarantee is (eps, 0)",
-                          breaks = "write cuts = c(90, 180)", times = "write cuts = c(90, 180)",
-                          start.time = "write start = 0"), ...)
-  data <- data_of(data)
-  needs_eps(missing(eps))
-  check_number(eps, "eps", "1")
-  check_numbers(list(max_rows = max_rows))
-  check_cuts(if (missing(cuts)) NULL else cuts, start)
-  check_unit(unit, data)
-  budget_sent(budget)
-  formula <- as_formula(formula)
-  columns <- surv_columns(formula)
-  check_groups(columns, data, levels)
-  design <- seen_design(columns, data, unit, budget, levels)
+  asked <- begun("dp_curve", CURVE_HINTS, ...)
+  check_cuts(asked$given$cuts, start)
+  columns <- surv_columns(asked$formula)
+  check_groups(columns, asked$data, levels)
+  design <- seen_design(asked, columns)
   answer <- call_release("curve", request_of(
-    formula, design, data, eps, unit, budget, rng, cuts = as.list(as.double(cuts)), start = start,
-    levels = group_levels(design, attr(columns, "given")), max_rows = max_rows))
+    asked, design, levels = group_levels(design, attr(columns, "given"))))
+  formula <- asked$formula
   environment(formula) <- globalenv()
   found <- structure(list(
     formula = formula, groups = as.character(unlist(answer$groups)), nobs = answer$nobs,
@@ -81,6 +72,11 @@ dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = 
   found$curve <- as.data.frame(found)
   found
 }
+
+CURVE_HINTS <- c(
+  LM_HINTS, delta = "leave it out: the guarantee is (eps, 0)", breaks = "write cuts = c(90, 180)",
+  times = "write cuts = c(90, 180)", start.time = "write start = 0"
+)
 
 SURV_EXAMPLES <- "write Surv(time, event) ~ arm, or Surv(start, stop, event) ~ arm with delayed entry"
 

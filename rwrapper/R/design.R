@@ -36,11 +36,6 @@ design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   design
 }
 
-# That of the data as a formula may see them.
-seen_design <- function(formula, data, unit, budget, levels, bounds = NULL)
-  design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
-            levels_seen(levels, unit, budget$stratum), bounds)
-
 # A name that is not a column. Values of the session are not taken silently: were they made from
 # the records, the formula would publish them.
 refuse_unknown <- function(name, formula, columns) {
@@ -228,7 +223,10 @@ columns_by_term <- function(design) {
 
 #' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
-sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
+sent_design <- function(design, asked) {
+  data <- asked$data
+  unit <- asked$given$unit
+  weights <- asked$given$weights
   offsets <- offset_names(design$terms)
   sent <- list(
     response = names(design$frame)[1L],
@@ -242,7 +240,7 @@ sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
   sent$unit <- unit
   sent$weights <- weights
   c(sent, if (inherits(data, "dp_files")) sent_files(design, data)
-          else list(read = function() packed_records(design, data, unit, stratum, weights)))
+          else list(read = function() packed_records(design, data, unit, asked$given$budget$stratum, weights)))
 }
 
 # Called by Python when the budget has been charged.

@@ -51,30 +51,19 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
                       family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
                       levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, budget = NULL,
                       memory = NULL, rng = NULL, ...) {
-  no_more("dp_effect()", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level", "cluster")], ...)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_effect")
-  data <- data_of(data)
-  check_number(eps, "eps", "1")
-  check_numbers(list(delta = delta, propensity = propensity, max_rows = max_rows, memory = memory))
+  typed <- deparsed(substitute(treatment))
+  if (!missing(treatment) && is.name(substitute(treatment)) && !exists(typed, parent.frame()))
+    refuse("treatment must be in quotes, treatment = \"", typed, "\"")
+  asked <- begun("dp_effect", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level", "cluster")], ...)
   if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap))
     refuse("overlap must be two increasing numbers, such as c(0.05, 0.95), not ", described(overlap))
-  check_unit(unit, data)
-  budget_sent(budget)
-  formula <- as_formula(formula)
-  if (missing(treatment)) treatment <- NULL
-  else if (is.name(substitute(treatment)) && !exists(deparsed(substitute(treatment)), parent.frame()))
-    refuse("treatment must be in quotes, treatment = \"", deparsed(substitute(treatment)), "\"")
-  columns <- with_treatment(formula, treatment, data, levels)
-  design <- seen_design(columns, data, unit, budget, levels, bounds)
+  formula <- asked$formula
+  treatment <- asked$given$treatment
+  design <- seen_design(asked, with_treatment(formula, treatment, asked$data, levels))
   arms <- levels(design$frame[[2L]])
   answer <- call_release("effect", request_of(
-    formula, design, data, eps, unit, budget, rng, treatment = treatment, method = method,
-    family = family_sent(family), overlap = as.list(as.double(overlap)),
-    levels = if (length(arms)) stats::setNames(list(as.list(arms)), treatment),
-    delta = if (!missing(delta)) delta, propensity = propensity, bounds = bounds_sent(bounds),
-    max_rows = max_rows, memory = memory))
-  if (!isTRUE(answer$released)) return(new_fit(answer, list(formula = formula), call))
+    asked, design, levels = if (length(arms)) stats::setNames(list(as.list(arms)), treatment)))
+  if (!isTRUE(answer$released)) return(new_fit(answer, list(formula = formula), asked$call))
   environment(formula) <- globalenv()
   names <- as.character(unlist(answer$names))
   structure(list(
@@ -84,7 +73,7 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
     sampling = stats::setNames(missing_as_na(unpack_doubles(answer$sampling)), names),
     nobs = answer$nobs, treated = answer$treated, overlap = answer$overlap,
     notes = as.character(unlist(answer$notes)), text = answer$text, privacy = certificate(answer),
-    json = answer$json, call = call
+    json = answer$json, call = asked$call
   ), class = "dp_effect")
 }
 

@@ -132,63 +132,29 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
                   split = NULL, levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                   weight_limit = NULL, budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
                   memory = NULL, start = NULL, rng = NULL, ...) {
-  no_more("dp_lm()", LM_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_lm")
-  # Before all else: dp_records() stops here when the call is evaluated again.
-  force(data)
-  # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
-  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds,
-                fit_stats = flag_sent(fit_stats, "fit_stats"),
-                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory,
-                start = start_sent(start))
-  private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
-              inference, rng)
+  asked <- begun("dp_lm", LM_HINTS, ...)
+  private_fit("lm", asked, start_sent(start))
 }
 
-# Python's default is not sent.
-flag_sent <- function(x, name) {
-  check_flag(x, name)
-  if (x) TRUE
-}
-
-# `given`: more arguments to be sent; what is NULL is not.
-private_fit <- function(name, call, formula, data, eps, given, select, k, split, levels, unit, budget,
-                        inference, rng) {
-  check_number(eps, "eps", "1")
-  budget_sent(budget)
-  if (!is.null(given$method)) check_method(given$method, "method")
-  if (!is.null(select)) check_method(select, "select")
-  check_numbers(c(given, list(k = k, split = split)))
-  check_flag(inference, "inference")
-  data <- data_of(data)
-  check_unit(unit, data)
-  chosen <- if (inherits(formula, "dp_selection")) formula
-  if (!is.null(chosen) && !is.null(select))
+private_fit <- function(name, asked, start = NULL) {
+  given <- asked$given
+  for (argument in intersect(c("method", "select"), names(given))) check_method(given[[argument]], argument)
+  chosen <- if (inherits(asked$formula, "dp_selection")) asked$formula
+  if (!is.null(chosen) && !is.null(given$select))
     refuse("select: the formula is a selection already; leave select out")
-  formula <- if (is.null(chosen)) as_formula(formula) else chosen$formula
+  formula <- if (is.null(chosen)) asked$formula else chosen$formula
   groups <- effects_in(formula)
-  within <- has_unit_effects(groups, unit)
-  if (within) formula[[3L]] <- effects_as_terms(formula[[3L]][[2L]], setdiff(groups, unit), data, levels)
-  seen <- without_weights(seen_by_formula(data, formula, unit, budget$stratum), formula, given$weights)
-  levels <- levels_seen(levels, unit, budget$stratum)
-  bounds <- given$bounds
-  design <- if (is.null(chosen)) design_of(formula, seen, levels, bounds)
-            else chosen_design(chosen, seen, levels, bounds)
-  check_start_levels(given$start, design)
-  given$start <- given$start$json
-  weights <- given$weights
-  given$weights <- NULL
-  given$bounds <- bounds_sent(bounds)
-  request <- do.call(request_of, c(
-    list(design$formula, design, data, eps, unit, budget, rng, weights = weights, inference = inference, k = k,
-         select = as_sent(select), split = split), lapply(given, as_sent)))
+  within <- has_unit_effects(groups, given$unit)
+  if (within)
+    formula[[3L]] <- effects_as_terms(formula[[3L]][[2L]], setdiff(groups, given$unit), asked$data, given$levels)
+  design <- if (is.null(chosen)) seen_design(asked, formula) else chosen_design(chosen, seen_by(asked, formula))
+  check_start_levels(start, design)
+  asked$given$start <- start$json
+  asked$formula <- design$formula
+  request <- request_of(asked, design)
   if (within) request$matrix$within <- TRUE
-  fit <- new_fit(call_release(name, request), design, call)
-  if (within) fit$within <- unit
+  fit <- new_fit(call_release(name, request), design, asked$call)
+  if (within) fit$within <- given$unit
   fit
 }
 

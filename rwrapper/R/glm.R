@@ -37,18 +37,9 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
                    select = NULL, k = NULL, split = NULL, levels = NULL, bounds = NULL, unit = NULL,
                    max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE,
                    diagnostics = FALSE, memory = NULL, rng = NULL, ...) {
-  no_more("dp_glm()", GLM_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_glm")
-  force(data)
-  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                family = family_sent(family), link = link_sent(family),
-                weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds,
-                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
-  private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
-              inference, rng)
+  asked <- begun("dp_glm", GLM_HINTS, ...)
+  asked$given$link <- link_sent(family)
+  private_fit("glm", asked)
 }
 
 #' The family of a quantile regression

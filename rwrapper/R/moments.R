@@ -39,22 +39,12 @@
 #' }
 dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = NULL, max_rows = NULL,
                        bounds = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
-  no_more("dp_moments()", LM_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  data <- data_of(data)
-  check_number(eps, "eps", "1")
-  budget_sent(budget)
-  check_numbers(list(delta = delta, memory = memory, max_rows = max_rows))
-  check_unit(unit, data)
-  formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
-  design <- seen_design(formula, data, unit, budget, levels, bounds)
-  refuse_offsets(design, "dp_moments()")
+  asked <- begun("dp_moments", LM_HINTS, ...)
+  asked$formula <- all_columns(asked$formula, asked$data, c(unit, budget$stratum$column))
+  design <- refuse_offsets(seen_design(asked), "dp_moments()")
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept; models fitted from the moments may omit it")
-  answer <- call_release("moments", request_of(
-    design$formula, design, data, eps, unit, budget, rng, delta = if (!missing(delta)) delta,
-    max_rows = max_rows, memory = memory, bounds = bounds_sent(bounds)))
+  answer <- call_release("moments", request_of(asked, design))
   names <- as.character(unlist(answer$names))
   named <- function(packed) missing_as_na(with_names(unpack_doubles(packed), names))
   structure(list(
@@ -63,7 +53,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
     sds = stats::setNames(missing_as_na(unpack_doubles(answer$sd)), names),
     correlations = named(answer$correlations), errors = named(answer$errors),
     notes = as.character(unlist(answer$notes)), privacy = certificate(answer),
-    columns = public_columns(data, design, levels), bounds = attr(design$terms, "bounds"), json = answer$json
+    columns = public_columns(asked$data, design, levels), bounds = attr(design$terms, "bounds"), json = answer$json
   ), class = "dp_moments")
 }
 

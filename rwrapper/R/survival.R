@@ -66,36 +66,20 @@
 dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strata = NULL, time_varying = NULL,
                         levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                         weight_limit = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
-  no_more("dp_survival()", SURVIVAL_HINTS, ...)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_survival")
-  force(data)
-  check_number(eps, "eps", "1")
-  check_numbers(list(delta = delta, max_rows = max_rows, weight_limit = weight_limit, memory = memory))
-  check_cuts(if (missing(cuts)) NULL else cuts, start)
+  asked <- begun("dp_survival", SURVIVAL_HINTS, ...)
+  check_cuts(asked$given$cuts, start)
   check_text(strata, "strata", "\"site\"")
   if (!is.null(time_varying) && !is.character(time_varying))
     refuse("time_varying must be terms of the formula, such as \"age\", not ", described(time_varying))
-  weights <- weight_column(substitute(weights), function() weights, data)
-  data <- data_of(data)
-  check_unit(unit, data)
-  budget_sent(budget)
-  formula <- as_formula(formula)
-  parts <- hazard_formulas(formula, strata)
-  seen <- seen_by_formula(data, parts$records, unit, budget$stratum)
-  levels <- levels_seen(levels, unit, budget$stratum)
-  check_strata(strata, formula, seen, levels)
-  design <- with_plain_strata(design_of(parts$records, seen, levels, bounds), strata)
+  parts <- hazard_formulas(asked$formula, strata)
+  check_strata(strata, seen_by(asked, parts$records))
+  design <- with_plain_strata(seen_design(asked, parts$records), strata)
   check_event(design$frame, parts$given)
   # What is left without the event is what new persons have.
-  own <- design_of(parts$persons, seen, levels, bounds)
-  answer <- call_release("survival", request_of(
-    formula, design, data, eps, unit, budget, rng, weights = weights, cuts = as.list(as.double(cuts)),
-    start = start, strata = strata, time_varying = if (!is.null(time_varying)) as.list(time_varying),
-    max_rows = max_rows, weight_limit = weight_limit, memory = memory, bounds = bounds_sent(bounds),
-    delta = if (!missing(delta)) delta))
-  own$formula <- formula
-  fit <- new_fit(answer, own, call)
+  own <- seen_design(asked, parts$persons)
+  answer <- call_release("survival", request_of(asked, design))
+  own$formula <- asked$formula
+  fit <- new_fit(answer, own, asked$call)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$family <- list(name = "survival", link = "log")
   fit$periods <- lapply(answer$periods, function(v) unlist(v))
@@ -152,13 +136,13 @@ strata_call <- function(strata, quoted = FALSE) {
   if (quoted) found else deparsed(found)
 }
 
-check_strata <- function(strata, formula, data, levels) {
+check_strata <- function(strata, asked) {
   if (is.null(strata)) return(invisible())
   shown <- sQuote(strata, FALSE)
-  if (!strata %in% names(data)) refuse("strata: there is no column ", shown, " that the fit may use")
-  if (strata %in% all.vars(formula))
+  if (!strata %in% names(asked$seen)) refuse("strata: there is no column ", shown, " that the fit may use")
+  if (strata %in% all.vars(asked$formula))
     refuse("strata: ", shown, " is in the formula too; leave it out there")
-  if (is.null(levels[[strata]]) && !is.factor(data[[strata]]))
+  if (is.null(asked$levels[[strata]]) && !is.factor(asked$seen[[strata]]))
     refuse("strata: ", shown, " is not a factor, and its levels must not be read from the data; add levels = ",
            "list(", strata, " = c(\"a\", \"b\")) to the call with levels that are public, or, if they are ",
            "private, group them by a public rule before the call")

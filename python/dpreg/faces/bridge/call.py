@@ -229,7 +229,8 @@ def _curve(request: Sent) -> dict[str, Any]:
 def _effect(request: Sent) -> dict[str, Any]:
     """Release an effect, with what follows from its two means."""
     given = dict(request)
-    given["overlap"] = tuple(given["overlap"])
+    if "overlap" in given:
+        given["overlap"] = tuple(given["overlap"])
     found = _release(_newer("dp_effect"), given)
     if isinstance(found, dpreg.NotReleased):
         return result_fields(found)
