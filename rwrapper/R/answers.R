@@ -23,8 +23,15 @@ print_text <- function(x, ...) {
   invisible(x)
 }
 
+# Numbers of an answer, in the shape that they had; what was not released is NA.
+unpacked <- function(value) {
+  if (!is.list(value)) return(value)
+  if (!identical(names(value), c("doubles", "dim"))) return(lapply(value, unpacked))
+  values <- unpack_doubles(value)
+  replace(values, is.nan(values), NA)
+}
+
 unpack_doubles <- function(packed) {
-  if (is.null(packed)) return(NULL)
   dim <- as.integer(unlist(packed$dim))
   values <- readBin(packed$doubles, "double", prod(dim), endian = "little")
   if (length(dim) > 1L) dim(values) <- dim
@@ -34,7 +41,7 @@ unpack_doubles <- function(packed) {
 # Errors of Python come as values; here they become conditions with a class.
 call_python <- function(name, request) {
   answer <- python_backend()(name, request)
-  if (is.null(answer$error)) return(answer$value)
+  if (is.null(answer$error)) return(unpacked(answer$value))
   dpreg_stop(answer$error$kind, answer$error$message)
 }
 

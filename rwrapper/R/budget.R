@@ -133,6 +133,6 @@ CHARGE_COLUMNS <- c("time", "user", "data", "label", "formula", "method", "eps",
 
 charges_of <- function(state) {
   columns <- lapply(state$charges[CHARGE_COLUMNS], function(column)
-    if ("doubles" %in% names(column)) unpack_doubles(column) else as.character(unlist(column)))
+    if (is.numeric(column)) column else as.character(unlist(column)))
   data.frame(columns)
 }

@@ -163,7 +163,7 @@ class_rows <- function(object, newdata, winsorise) {
 
 asked_of_classes <- function(object, what, X, level) {
   rows <- list(fit = object$json, what = what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
-  lapply(call_python("classes_table", rows), function(v) missing_as_na(unpack_doubles(v)))
+  call_python("classes_table", rows)
 }
 
 #' @rdname dp_classes

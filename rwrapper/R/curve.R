@@ -152,8 +152,7 @@ asked_of_curve <- function(x, what, level, ...) {
   check_number(level, "level", "0.95")
   answer <- call_python("curve_table", list(curve = x$json, what = what, alpha = 1 - level, ...))
   group <- as.character(unlist(answer$group))
-  values <- lapply(answer[names(answer) != "group"], function(v) missing_as_na(unpack_doubles(v)))
-  list(group = factor(group, unique(group)), values = values)
+  list(group = factor(group, unique(group)), values = answer[names(answer) != "group"])
 }
 
 #' @rdname dp_curve
@@ -227,7 +226,7 @@ curve_cuts <- function(x, count = 6L) {
   if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
   if (!is.numeric(count) || length(count) != 1L || !is.finite(count) || count < 1 || count != round(count))
     refuse("count must be a whole number of at least 1, such as 6, not ", described(count))
-  unpack_doubles(call_python("curve_table", list(curve = x$json, what = "cuts", count = as.double(count)))$cuts)
+  call_python("curve_table", list(curve = x$json, what = "cuts", count = as.double(count)))$cuts
 }
 
 #' @rdname dp_curve

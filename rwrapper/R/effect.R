@@ -68,9 +68,8 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
   names <- as.character(unlist(answer$names))
   structure(list(
     formula = formula, treatment = treatment, method = method,
-    coefficients = stats::setNames(unpack_doubles(answer$coefficients), names),
-    covariance = with_names(missing_as_na(unpack_doubles(answer$covariance)), names),
-    sampling = stats::setNames(missing_as_na(unpack_doubles(answer$sampling)), names),
+    coefficients = stats::setNames(answer$coefficients, names), covariance = with_names(answer$covariance, names),
+    sampling = stats::setNames(answer$sampling, names),
     nobs = answer$nobs, treated = answer$treated, overlap = answer$overlap,
     notes = as.character(unlist(answer$notes)), text = answer$text, privacy = certificate(answer),
     json = answer$json, call = asked$call

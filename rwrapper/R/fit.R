@@ -216,12 +216,12 @@ new_fit <- function(answer, design, call) {
   names <- sub("^Intercept$", "(Intercept)", unlist(answer$names))
   terms <- design$terms
   if (!is.null(terms)) attr(terms, ".Environment") <- globalenv()
-  estimates <- stats::setNames(unpack_doubles(answer$estimates), names)
-  covariance <- with_names(missing_as_na(unpack_doubles(answer$covariance)), names)
-  sampling <- missing_as_na(unpack_doubles(answer$sampling))
-  clipping <- missing_as_na(unpack_doubles(answer$clipping))
+  estimates <- stats::setNames(answer$estimates, names)
+  covariance <- with_names(answer$covariance, names)
+  sampling <- answer$sampling
+  clipping <- answer$clipping
   if (!is.null(clipping)) names(clipping) <- names
-  limits <- unpack_doubles(answer$limits)
+  limits <- answer$limits
   # An offset is not among the coefficients of lm(): it is 1.
   offset <- names %in% c(offset_names(terms), EXPOSURE)
   if (any(offset)) {
@@ -243,18 +243,11 @@ new_fit <- function(answer, design, call) {
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
-    family = family_of(answer$family), stats = if (!is.null(answer$stats)) lapply(answer$stats, missing_as_na),
-    diagnostics = unpacked_diagnostics(answer$diagnostics), start = answer$start
+    family = family_of(answer$family), stats = if (!is.null(answer$stats)) lapply(answer$stats, function(x) if (is.nan(x)) NA else x),
+    diagnostics = answer$diagnostics, start = answer$start
   )
   # insight takes what has a part that is NULL for nothing at all.
   structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
-}
-
-unpacked_diagnostics <- function(found) {
-  if (is.null(found)) return(NULL)
-  packed <- c("counts", "fitted", "residual")
-  found[packed] <- lapply(found[packed], unpack_doubles)
-  found
 }
 
 # As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without
@@ -265,8 +258,6 @@ unidentified_among <- function(estimates, covariance, method) {
   method != "frank_wolfe" & estimates == 0
 }
 
-missing_as_na <- function(x) if (is.null(x)) x else replace(x, is.nan(x), NA)
-
 certificate <- function(answer) structure(answer$privacy, class = "dp_certificate")
 
 #' The same object for a fit that was made in Python
@@ -276,6 +267,7 @@ certificate <- function(answer) structure(answer$privacy, class = "dp_certificat
 fit_from_python <- function(answer) {
   formula <- tryCatch(stats::as.formula(answer$formula, globalenv()), error = function(e) NULL)
   alone <- list(formula = formula)
+  answer <- unpacked(answer)
   if (!isTRUE(answer$released)) return(new_fit(answer, alone, NULL))
   answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", unlist(answer$names))
   design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) alone)

@@ -46,12 +46,10 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
     refuse("formula: keep the intercept; models fitted from the moments may omit it")
   answer <- call_release("moments", request_of(asked, design))
   names <- as.character(unlist(answer$names))
-  named <- function(packed) missing_as_na(with_names(unpack_doubles(packed), names))
   structure(list(
     names = names, nobs = answer$nobs,
-    means = stats::setNames(missing_as_na(unpack_doubles(answer$mean)), names),
-    sds = stats::setNames(missing_as_na(unpack_doubles(answer$sd)), names),
-    correlations = named(answer$correlations), errors = named(answer$errors),
+    means = stats::setNames(answer$mean, names), sds = stats::setNames(answer$sd, names),
+    correlations = with_names(answer$correlations, names), errors = with_names(answer$errors, names),
     notes = as.character(unlist(answer$notes)), privacy = certificate(answer),
     columns = public_columns(asked$data, design, levels), bounds = attr(design$terms, "bounds"), json = answer$json
   ), class = "dp_moments")

@@ -15,7 +15,7 @@ plot.dp_plan <- function(x, main = NULL, xlab = NULL, ylab = NULL, xlim = NULL, 
 }
 
 plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
-  shown <- data.frame(eps = unpack_doubles(x$curve$eps), width = unpack_doubles(x$curve$width))
+  shown <- as.data.frame(x$curve)
   shown$width[!is.finite(shown$width)] <- NA
   top <- 1.3 * max(2, shown$width, na.rm = TRUE)
   if (is.null(xlab)) xlab <- "eps"
@@ -55,7 +55,7 @@ plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
 
 plot_power <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
   if (is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
-  shown <- as.data.frame(lapply(x$detection, unpack_doubles))
+  shown <- as.data.frame(x$detection)
   if (is.null(xlab)) xlab <- "slope, in residual standard deviations"
   if (is.null(ylab)) ylab <- "power of the 5% test"
   if (is.null(xlim)) xlim <- range(shown$effect)
@@ -89,7 +89,7 @@ plot.dp_budget <- function(x, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL
   # By what each charge raised the total: nothing, where another stratum has spent more.
   basic <- identical(x$accounting, "basic")
   total <- if (basic) x$eps else 1
-  shares <- total * unpack_doubles(state$shares)
+  shares <- total * state$shares
   if (is.null(xlab)) xlab <- if (basic) "eps" else paste("share of", state$of)
   if (is.null(xlim)) xlim <- c(0, total)
   size <- c(shares, max(0, total - sum(shares)))

@@ -173,8 +173,7 @@ check_event <- function(frame, given) {
 
 asked_of_hazards <- function(fit, what, level, ...) {
   check_level(level)
-  answer <- call_python("survival_table", list(fit = fit$json, what = what, alpha = 1 - level, ...))
-  as.data.frame(lapply(answer, function(v) missing_as_na(unpack_doubles(v))))
+  as.data.frame(call_python("survival_table", list(fit = fit$json, what = what, alpha = 1 - level, ...)))
 }
 
 # Covariates of new persons in the order of the fit, and dummies of their strata.
