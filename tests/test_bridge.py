@@ -71,6 +71,13 @@ for model in ("ordinal", "multinomial"):
     for what in ("probs", "effects"):
         rows = {"rows": np.zeros((2, 3)).tobytes(), "count": 2.0}
         asked("classes_table", fit=found["json"], what=what, alpha=0.05, **rows)
+treated = {**matrix(), "groups": {"a": ["a"]}, "read": lambda: {
+    "columns": [c.tobytes() for c in ((x[0] > 0) + 0.0, *x[1:])], "y": y.tobytes()}}
+asked("effect", matrix=treated, formula="y ~ b + c", eps=4.0, treatment="a")
+asked("moments", matrix=matrix(), **common)
+curve = asked("curve", matrix={**times, "names": ["event"]}, **surv)["json"]
+for what, more in (("curve", {"simultaneous": False}), ("rmst", {}), ("quantile", {"q": 0.5})):
+    asked("curve_table", curve=curve, what=what, alpha=0.05, **more)
 asked("plan", n=50000.0, d=3.0, eps=1.0, delta=1e-6, method="auto")
 for ledger in (None, sys.argv[0] + ".ledger"):
     budget = {"ledger": ledger, **asked("new_budget", eps=5.0, delta=1e-4, ledger=ledger)}

@@ -31,6 +31,7 @@
 #' @param parm Which of the rows of `tidy()`; all by default, for `plot()` the effect.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].
 #' @param level,conf.level Probability with which intervals cover.
+#' @param digits Significant digits that are printed.
 #' @return `dp_effect()`: an object of class `dp_effect`, which contains no records, or of class
 #'   [dp_not_released]. `coef()`: the effect and the mean outcome of each arm; `vcov()`, `confint()` and
 #'   `tidy()`: their errors; `plot()`: the intervals that it shows, invisibly.
@@ -159,4 +160,13 @@ summary.dp_effect <- function(object, ...) object
 
 #' @rdname dp_effect
 #' @export
-print.dp_effect <- print_text
+print.dp_effect <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  cat("Private Effect of ", x$treatment, " on ", deparsed(x$formula[[2L]]), "\n\n", sep = "")
+  rows <- tidy.dp_effect(x)
+  table <- cbind(Estimate = rows$estimate, "Std. Error" = rows$std.error, confint.dp_effect(x),
+                 "z value" = rows$statistic, "Pr(>|z|)" = rows$p.value)
+  stats::printCoefmat(table, digits = digits, na.print = "NA", cs.ind = 1:4, tst.ind = 5L)
+  cat("\n")
+  cat_wrapped(x$text)
+  invisible(x)
+}

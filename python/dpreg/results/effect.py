@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from dpreg.base.text import drawn
-from dpreg.estimation.inference.law import check_alpha
+from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.contrasts import wald_columns
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, laid_out, privacy_note
 
@@ -25,7 +25,8 @@ __all__ = ["DPEffect", "Overlap"]
 
 Doubles = NDArray[np.float64]
 
-_CONTRAST = np.array([-1.0, 1.0])
+# Of the means: the effect, and each of them.
+_SHOWN = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
 _SHOWN_NOTES = 4
 
 
@@ -134,7 +135,7 @@ class DPEffect(Saved):
     @property
     def effect(self) -> float:
         """Average treatment effect: the second mean less the first; a difference of risks."""
-        return float(_CONTRAST @ self.means)
+        return float(_SHOWN[0] @ self.means)
 
     @property
     def se(self) -> float:
@@ -168,27 +169,24 @@ class DPEffect(Saved):
     def _labels(self) -> tuple[str, ...]:
         return ("effect", *(f"mean[{self.treatment}={arm}]" for arm in self.arms))
 
+    def _covariance(self) -> Doubles:
+        """Return the covariance of the rows of `tidy`."""
+        return np.asarray(_SHOWN @ self.covariance @ _SHOWN.T)
+
     def _columns(self, alpha: float) -> dict[str, Doubles]:
         """Return the columns of `tidy`."""
         alpha = check_alpha(alpha)
-        shape = np.vstack([_CONTRAST, np.eye(2)])
-        coef = shape @ self.means
+        coef = _SHOWN @ self.means
         error, sampling = (
-            np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", shape, of, shape), 0.0))
+            np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", _SHOWN, of, _SHOWN), 0.0))
             for of in (self.covariance, self.sampling)
         )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = coef / error
-        margin = -float(special.ndtri(alpha / 2)) * error
         return {
             "coef": coef,
             "std err": error,
             "sampling": sampling,
             "privacy": np.sqrt(np.maximum(error**2 - sampling**2, 0.0)),
-            "z": ratio,
-            "P>|z|": 2 * special.ndtr(-np.abs(ratio)),
-            "lower": coef - margin,
-            "upper": coef + margin,
+            **wald_columns(coef, error, NORMAL, alpha),
         }
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
@@ -197,7 +195,7 @@ class DPEffect(Saved):
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the table, printable as text, HTML and LaTeX."""
-        return Summary((_laid_out(self, alpha),), tuple(_below(self)))
+        return Summary((_laid_out(self, alpha),), tuple(below(self)))
 
     @classmethod
     def _check(cls, data: Mapping[str, Any]) -> None:
@@ -227,7 +225,8 @@ def _cell(name: str, value: float) -> str:
     return f"{value:.3f}" if name in ("z", "P>|z|") else f"{value:.4g}"
 
 
-def _below(found: DPEffect) -> list[str]:
+def below(found: DPEffect) -> list[str]:
+    """Return what is said below the table."""
     kind = " (difference of risks)" if found.family == "binomial" else ""
     lines = [
         f"Average treatment effect{kind} by {found.method}; intervals combine sampling error and "

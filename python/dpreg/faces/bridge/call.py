@@ -26,6 +26,7 @@ from dpreg.base.errors import BudgetError, shown
 from dpreg.base.passes import Progress
 from dpreg.calls.block_test import Blocks, PValues, statistic_of, test_by_blocks
 from dpreg.calls.request import Request
+from dpreg.calls.session import Payer
 from dpreg.calls.starts import origin_from_json
 from dpreg.data.source import quietly
 from dpreg.estimation.planning.curves import power_curve, width_curve
@@ -34,15 +35,18 @@ from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, paye
 from dpreg.faces.bridge.rows import column_kinds, model_matrix
 from dpreg.faces.bridge.words import in_r, told_in_r
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.effect import below
 from dpreg.results.models import Model
-from dpreg.results.moment_models import rsquared, two_stage_fit
+from dpreg.results.moment_models import correlations, rsquared, two_stage_fit
+from dpreg.results.stacked import StackedResults
 
 Sent = Mapping[str, Any]
 
 # R is told how far a release has come from so many seconds on.
 _PATIENCE = 1.0
-# What is not an argument of the same name.
+# What is not an argument of the same name, and what is a whole number.
 _ASIDE = ("matrix", "formula", "budget", "progress")
+_WHOLE = ("k", "max_rows", "blocks", "n", "d", "events")
 
 
 def call(function: str, request: Sent) -> dict[str, Any]:
@@ -99,30 +103,40 @@ def _packed(array: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _release(function: Callable[..., Any], request: Sent) -> Any:
-    """Call `dp_lm` or `dp_select` with what R sent, by name."""
-    payer = None if request.get("budget") is None else payer_of(request["budget"])
+def _given(request: Sent) -> dict[str, Any]:
+    """Return the arguments that R sent, as Python takes them."""
+    given = {k: v for k, v in request.items() if k not in _ASIDE and v is not None}
+    for name, value in given.items():
+        if name in _WHOLE:
+            given[name] = _whole(name, value)
+        elif name in ("method", "select", "family"):
+            given[name] = _options(value)
+        elif name == "bounds":
+            given[name] = {column: tuple(limits) for column, limits in dict(value).items()}
+        elif name == "start" and isinstance(value, str):  # of a curve it is a number
+            given[name] = origin_from_json(value)
+        elif name == "overlap":
+            given[name] = tuple(value)
+        elif name == "rng":
+            given[name] = int(value)
+    return given
+
+
+def _payer(request: Sent) -> Payer | None:
+    return None if request.get("budget") is None else payer_of(request["budget"])
+
+
+def _release(name: str, request: Sent) -> Any:
+    """Call a function of dpreg with what R sent, by name."""
+    function, payer, given = _newer(name), _payer(request), _given(request)
     matrix = model_matrix(request["matrix"], None if payer is None else payer.stratum)
-    given = {k: v for k, v in request.items() if k not in _ASIDE}
     known = inspect.signature(function).parameters
-    for name in given:
-        if name not in known:
+    for argument in given:
+        if argument not in known:
             raise ValueError(
-                f"{name}: dpreg {dpreg.__version__} in Python does not know this argument; "
+                f"{argument}: dpreg {dpreg.__version__} in Python does not know this argument; "
                 "install a newer one with install_dpreg()"
             )
-    for name in ("method", "select", "family"):
-        if name in given:
-            given[name] = _options(given[name])
-    if given.get("bounds") is not None:
-        given["bounds"] = {name: tuple(limits) for name, limits in dict(given["bounds"]).items()}
-    if isinstance(given.get("start"), str):  # of a curve it is a number
-        given["start"] = origin_from_json(given["start"])
-    for name in ("k", "max_rows"):
-        if given.get(name) is not None:
-            given[name] = _whole(name, given[name])
-    if given.get("rng") is not None:
-        given["rng"] = int(given["rng"])
     with _shown(request.get("progress")):
         return function(request["formula"], matrix, unit=matrix.unit, budget=payer, **given)
 
@@ -165,18 +179,7 @@ def _whole(name: str, value: Any) -> int:
 
 
 def _fit_by(name: str) -> Callable[[Sent], dict[str, Any]]:
-    return lambda request: result_fields(_release(_newer(name), request))
-
-
-def _stacked_by(name: str) -> Callable[[Sent], dict[str, Any]]:
-    """Return what makes a fit of which R asks more later, with the whole of `json`."""
-
-    def fitted(request: Sent) -> dict[str, Any]:
-        found = _release(_newer(name), request)
-        fields = result_fields(found)
-        return {**fields, "json": found.to_json()} if fields["released"] else fields
-
-    return fitted
+    return lambda request: result_fields(_release(name, request))
 
 
 def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
@@ -187,20 +190,25 @@ def result_fields(fit: dpreg.DPResults | dpreg.NotReleased) -> dict[str, Any]:
     else:
         start = None if fit.start is None else fit.start.to_json()
         fields = {"released": True, **plain(fit), "start": start}
+        if isinstance(fit, StackedResults):
+            fields["json"] = fit.to_json()
     return {**told_in_r(fields)}
 
 
+def _kept(found: Any) -> dict[str, Any]:
+    """Return what R keeps of a result; it asks more of it later, with the whole of `json`."""
+    return {**plain(found), "json": found.to_json(), "nobs": found.nobs}
+
+
 def _select(request: Sent) -> dict[str, Any]:
-    found = _release(_newer("dp_select"), request)
+    found = _release("dp_select", request)
     return {"text": str(found), **plain(found)}
 
 
 def _test(request: Sent) -> dict[str, Any]:
     """Test by blocks, with p-values of a function of R; see rwrapper/R/block_test.R."""
-    given = dict(request)
+    given = _given(request)
     ask, labels = given.pop("p_value"), given.pop("labels")
-    if given.get("blocks") is not None:
-        given["blocks"] = _whole("blocks", given["blocks"])
 
     def opened() -> tuple[PValues, NDArray[np.int64]]:
         def p_value(rows: NDArray[np.int64], seed: int) -> float:
@@ -212,39 +220,22 @@ def _test(request: Sent) -> dict[str, Any]:
     asked = Request(
         call="dp_test", formula=given["name"], eps=given["eps"], delta=0.0,
         method=Blocks(given.get("blocks"), given["threshold"]), unit=given.get("unit"),
-        budget=None if given.get("budget") is None else payer_of(given["budget"]),
-        rng=None if given.get("rng") is None else int(given["rng"]),
+        budget=_payer(request), rng=given.get("rng"),
     )  # fmt: skip
     found = test_by_blocks(asked, None, opened)
     return {"text": str(found), "p_value": found.pvalue, **plain(found)}
 
 
-def _curve(request: Sent) -> dict[str, Any]:
-    """Release curves; what R asks of them later, it asks with the whole of `json`."""
-    found = _release(_newer("dp_curve"), request)
-    return {"json": found.to_json(), "groups": list(found.groups), "nobs": found.nobs,
-            "notes": list(found.notes), "privacy": plain(found.privacy)}  # fmt: skip
-
-
 def _effect(request: Sent) -> dict[str, Any]:
     """Release an effect, with what follows from its two means."""
-    given = dict(request)
-    if "overlap" in given:
-        given["overlap"] = tuple(given["overlap"])
-    found = _release(_newer("dp_effect"), given)
+    found = _release("dp_effect", request)
     if isinstance(found, dpreg.NotReleased):
         return result_fields(found)
-    shape = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    table = found.tidy()
-    return {
-        "released": True, "json": found.to_json(), "names": list(table.index),
-        "coefficients": plain(table["coef"].to_numpy()),
-        "covariance": plain(shape @ found.covariance @ shape.T),
-        "sampling": plain(table["sampling"].to_numpy()), "nobs": found.nobs,
-        "treated": found.treated, "text": str(found), "notes": list(found.notes),
-        "overlap": None if found.overlap is None else dataclasses.asdict(found.overlap),
-        "privacy": plain(found.privacy),
-    }  # fmt: skip
+    shown = found._columns(0.05)
+    numbers = {"coefficients": shown["coef"], "covariance": found._covariance(),
+               "sampling": shown["sampling"]}  # fmt: skip
+    return {**_kept(found), "released": True, "names": list(found._labels()), **plain(numbers),
+            "text": "\n".join(below(found))}  # fmt: skip
 
 
 def _curve_table(request: Sent) -> dict[str, Any]:
@@ -301,10 +292,7 @@ def _public_start(request: Sent) -> dict[str, Any]:
 
 
 def _moments(request: Sent) -> dict[str, Any]:
-    """Release moments; what R asks of them later, it asks with the whole of `json`."""
-    found = _release(dpreg.dp_moments, request)
-    from dpreg.results.moment_models import correlations
-
+    found = _release("dp_moments", request)
     values, errors = correlations(found)
     centre, scale = np.full((2, len(found.names)), np.nan)
     centre[found.used], scale[found.used] = found.centre, found.scale
@@ -337,13 +325,7 @@ def _moments_r2(request: Sent) -> dict[str, float]:
 
 
 def _plan(request: Sent) -> dict[str, Any]:
-    given = dict(request)
-    for name in ("n", "d", "events"):
-        if given.get(name) is not None:
-            given[name] = _whole(name, given[name])
-    if "family" in given:
-        given["family"] = _options(given["family"])
-    plan = _newer("dp_plan")(**given)
+    plan = _newer("dp_plan")(**_given(request))
     if isinstance(plan, SurvivalPlan):
         return {"text": str(plan), **plain(plan)}
     epsilons, widths = width_curve(plan)
@@ -399,9 +381,8 @@ def _defaults(request: Sent) -> dict[str, Any]:
 
 
 _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
-    **{name: _fit_by(f"dp_{name}") for name in ("lm", "glm")},
-    **{name: _stacked_by(f"dp_{name}") for name in ("survival", "ordinal", "multinomial")},
-    "curve": _curve,
+    **{f: _fit_by(f"dp_{f}") for f in ("lm", "glm", "survival", "ordinal", "multinomial")},
+    "curve": lambda request: _kept(_release("dp_curve", request)),
     "effect": _effect,
     "curve_table": _curve_table,
     "survival_table": _survival_table,
