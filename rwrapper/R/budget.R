@@ -99,9 +99,6 @@ budget_sent <- function(budget) {
   sent
 }
 
-#' @export
-summary.dp_budget <- function(object, ...) object
-
 #' @rdname dp_budget
 #' @export
 print.dp_budget <- function(x, ...) {

@@ -145,22 +145,6 @@ covariate_of <- function(fit) {
   rep(c("(Intercept)", fit$covariates), length(fit$lev) - 1L)
 }
 
-# Covariates and offsets of new rows, in the order of the fit.
-class_rows <- function(object, newdata, winsorise) {
-  new <- new_frame(object, newdata)
-  X <- model_rows(new$design, new$frame)
-  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
-  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
-  X <- X[, object$covariates, drop = FALSE]
-  if (!winsorise || is.null(object$limits)) return(X)
-  moved <- X
-  at <- match(colnames(X), covariate_of(object))
-  # Limits are of coefficients without an intercept of all classes, and of the response.
-  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
-  warn_of_moved(X, moved)
-  moved
-}
-
 asked_of_classes <- function(object, what, X, level) {
   rows <- list(fit = object$json, what = what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
   call_python("classes_table", rows)
@@ -178,7 +162,7 @@ predict.dp_classes <- function(object, newdata, type = c("class", "probs"), inte
   check_level(level)
   if (interval != "none" && type == "class")
     refuse("interval: write type = \"probs\": limits are those of probabilities")
-  X <- class_rows(object, newdata, winsorise)
+  X <- record_rows(object, newdata, winsorise)
   rows <- row.names(newdata)
   whole <- stats::complete.cases(X)
   found <- asked_of_classes(object, "probs", X[whole, , drop = FALSE], level)
@@ -203,7 +187,7 @@ class_effects <- function(fit, newdata, level = 0.95) {
   if (!inherits(fit, "dp_classes")) refuse("fit must be made by dp_ordinal() or dp_multinomial()")
   if (missing(newdata) || is.null(newdata)) private_stop("class_effects() without newdata")
   check_level(level)
-  X <- class_rows(fit, newdata, winsorise = FALSE)
+  X <- record_rows(fit, newdata, winsorise = FALSE)
   X <- X[stats::complete.cases(X), , drop = FALSE]
   if (!nrow(X)) refuse("newdata has no complete row to average over")
   found <- asked_of_classes(fit, "effects", X, level)
@@ -247,9 +231,7 @@ tidy.dp_multinomial <- function(x, conf.int = FALSE, conf.level = 0.95, exponent
 augment.dp_classes <- function(x, newdata = NULL, ...) {
   if (is.null(newdata)) private_stop("augment() without newdata")
   no_more("augment()", c(data = "write newdata = "), ...)
-  columns <- unclass(as.data.frame(newdata))
-  attr(columns, "row.names") <- NULL
-  as_tibble(c(columns, list(.fitted = unname(stats::predict(x, newdata)))))
+  beside(newdata, list(.fitted = stats::predict(x, newdata)))
 }
 
 #' @rdname dp_classes
@@ -258,13 +240,3 @@ plot.dp_classes <- function(x, parm, ...) {
   if (missing(parm)) parm <- slopes_of(x)
   plot.dp_lm(x, parm, ...)
 }
-
-#' @export
-model.matrix.dp_classes <- function(object, data = NULL, ...) {
-  if (is.null(data)) return(NextMethod())
-  class_rows(object, data, winsorise = FALSE)
-}
-
-#' @export
-family.dp_classes <- function(object, ...)
-  dpreg_stop("private", "family(): a model of classes has no family of stats")

@@ -23,7 +23,7 @@
 #' @param start Where the first interval begins, itself included; curves are conditional on survival
 #'   up to it.
 #' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
-#' @param x,object A curve.
+#' @param x A curve.
 #' @param level Probability with which limits cover.
 #' @param simultaneous `FALSE`: at each time by itself; `TRUE`: at all times of a group together.
 #' @param time Up to when; `NULL`: the last cut.
@@ -228,10 +228,6 @@ curve_cuts <- function(x, count = 6L) {
     refuse("count must be a whole number of at least 1, such as 6, not ", described(count))
   call_python("curve_table", list(curve = x$json, what = "cuts", count = as.double(count)))$cuts
 }
-
-#' @rdname dp_curve
-#' @export
-summary.dp_curve <- function(object, ...) object
 
 #' @rdname dp_curve
 #' @export

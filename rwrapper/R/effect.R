@@ -27,7 +27,7 @@
 #'   spent on a model of the treatment then.
 #' @param overlap Public limits to which estimated probabilities of the treatment are moved.
 #' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
-#' @param x,object An effect.
+#' @param x An effect.
 #' @param parm Which of the rows of `tidy()`; all by default, for `plot()` the effect.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].
 #' @param level,conf.level Probability with which intervals cover.
@@ -94,76 +94,24 @@ with_treatment <- function(formula, treatment, data, levels) {
 
 #' @rdname dp_effect
 #' @export
-coef.dp_effect <- function(object, ...) object$coefficients
-
-#' @rdname dp_effect
-#' @export
-vcov.dp_effect <- function(object, ...) object$covariance
-
-#' @rdname dp_effect
-#' @export
-nobs.dp_effect <- function(object, ...) object$nobs
-
-#' @rdname dp_effect
-#' @export
-confint.dp_effect <- function(object, parm = names(object$coefficients), level = 0.95, ...) {
-  check_number(level, "level", "0.95")
-  tails <- c((1 - level) / 2, (1 + level) / 2)
-  error <- sqrt(diag(object$covariance))
-  limits <- object$coefficients + outer(error, stats::qnorm(tails))
-  dimnames(limits) <- list(names(object$coefficients), paste(format(100 * tails, trim = TRUE, digits = 3), "%"))
-  limits[parm, , drop = FALSE]
-}
-
-#' @rdname dp_effect
-#' @export
-tidy.dp_effect <- function(x, conf.level = 0.95, ...) {
-  limits <- confint.dp_effect(x, level = conf.level)
-  error <- sqrt(diag(x$covariance))
-  data.frame(term = names(x$coefficients), estimate = unname(x$coefficients), std.error = unname(error),
-             statistic = unname(x$coefficients / error),
-             p.value = unname(2 * stats::pnorm(-abs(x$coefficients / error))),
-             conf.low = unname(limits[, 1L]), conf.high = unname(limits[, 2L]))
-}
+tidy.dp_effect <- function(x, conf.level = 0.95, ...)
+  as.data.frame(tidy.dp_lm(x, conf.int = TRUE, conf.level = conf.level))
 
 #' @rdname dp_effect
 #' @export
 plot.dp_effect <- function(x, parm = "effect", level = 0.95, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL,
                            col = NULL, cex = 1, ...) {
-  parm <- chosen_terms(parm, names(x$coefficients))
-  col <- chosen_colors(col, COLORS[c("total", "sampling")])
-  limits <- confint.dp_effect(x, parm, level)
-  estimate <- x$coefficients[parm]
-  inner <- stats::qnorm((1 + level) / 2) * x$sampling[parm]
-  at <- rev(seq_along(parm))
-  if (is.null(main))
-    main <- sprintf("%s on %s, %s", x$treatment, deparsed(x$formula[[2L]]),
-                    if (isTRUE(x$privacy$seeded)) "seeded: NOT PRIVATE"
-                    else sprintf("eps = %.4g", x$privacy$epsilon))
+  if (is.null(main)) main <- sprintf("%s on %s, %s", x$treatment, deparsed(x$formula[[2L]]), cost_of(x$privacy))
   if (is.null(xlab)) xlab <- sprintf("outcome, with %g%% intervals", 100 * level)
-  if (is.null(xlim)) xlim <- range(0, estimate, limits, na.rm = TRUE)
-  old <- open_plot(rep(0, length(at)), at, parm, with_error(estimate, sqrt(diag(x$covariance))[parm]),
-                   legend = TRUE, main = main, xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, ...)
-  on.exit(graphics::par(old))
-  graphics::abline(v = 0, col = "grey60")
-  wide <- 6 * graphics::par("cex")
-  graphics::segments(limits[, 1L], at, limits[, 2L], at, lwd = wide, lend = 1, col = col[["total"]])
-  graphics::segments(estimate - inner, at, estimate + inner, at, lwd = wide, lend = 1, col = col[["sampling"]])
-  graphics::points(estimate, at, pch = 19, cex = 0.8)
-  draw_legend(FALSE, col)
-  invisible(limits)
+  plot.dp_lm(x, parm, level, "response", NULL, main, xlab, xlim, ylim, col, cex, ...)
 }
-
-#' @rdname dp_effect
-#' @export
-summary.dp_effect <- function(object, ...) object
 
 #' @rdname dp_effect
 #' @export
 print.dp_effect <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat("Private Effect of ", x$treatment, " on ", deparsed(x$formula[[2L]]), "\n\n", sep = "")
   rows <- tidy.dp_effect(x)
-  table <- cbind(Estimate = rows$estimate, "Std. Error" = rows$std.error, confint.dp_effect(x),
+  table <- cbind(Estimate = rows$estimate, "Std. Error" = rows$std.error, stats::confint(x),
                  "z value" = rows$statistic, "Pr(>|z|)" = rows$p.value)
   stats::printCoefmat(table, digits = digits, na.print = "NA", cs.ind = 1:4, tst.ind = 5L)
   cat("\n")

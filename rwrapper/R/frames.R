@@ -14,7 +14,8 @@ model.frame.dp_lm <- function(formula, data = NULL, ...) {
 #' @rdname dp_lm_methods
 #' @export
 model.matrix.dp_lm <- function(object, data = NULL, ...) {
-  if (!is.null(data)) return(new_rows(object, data))
+  if (!is.null(data))
+    return(if (is.null(object$covariates)) new_rows(object, data) else record_rows(object, data, winsorise = FALSE))
   check_asker(topenv(parent.frame()), "model.matrix()")
   design <- list(terms = stats::terms(object), contrasts = object$contrasts)
   X <- model_rows(design, stats::model.frame(object))
@@ -54,7 +55,14 @@ variable.names.dp_lm <- function(object, ...) names(object$coefficients)
 labels.dp_lm <- function(object, ...) attr(stats::terms(object), "term.labels")
 
 #' @export
-family.dp_lm <- function(object, ...) stats::gaussian()
+family.dp_lm <- function(object, ...) {
+  name <- if (is.null(object$family)) "gaussian" else object$family$name
+  switch(name, gaussian = stats::gaussian(), binomial = stats::binomial(object$family$link),
+         poisson = stats::poisson(), gamma = stats::Gamma("log"),
+         dpreg_stop("private", "family(): a ", switch(name, survival = "model of proportional hazards",
+                    ordinal = , multinomial = "model of classes", paste(name, "regression")),
+                    " has no family of stats"))
+}
 
 # New rows for a fit: columns of the kinds that it was made from, and limits of what it learned.
 
@@ -63,6 +71,32 @@ family.dp_lm <- function(object, ...) stats::gaussian()
 new_rows <- function(object, newdata) {
   new <- new_frame(object, newdata)
   model_rows(new$design, new$frame)[, names(object$coefficients), drop = FALSE]
+}
+
+# New records of a model that makes several rows of each: covariates, offsets and dummies of strata, in
+# the order of the fit.
+record_rows <- function(object, newdata, winsorise) {
+  new <- new_frame(object, newdata)
+  X <- model_rows(new$design, new$frame)
+  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
+  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
+  for (name in names(object$strata)) X <- cbind(X, strata_rows(newdata, name, object$strata[[name]]))
+  X <- X[, object$covariates, drop = FALSE]
+  if (!winsorise || is.null(object$limits)) return(X)
+  moved <- X
+  # Limits are of all coefficients but the intercept, and of the response.
+  at <- match(colnames(X), covariate_of(object)[names(object$coefficients) != "(Intercept)"])
+  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
+  warn_of_moved(X, moved)
+  moved
+}
+
+strata_rows <- function(newdata, name, levels) {
+  if (!name %in% names(newdata)) refuse("newdata has no column ", sQuote(name, FALSE))
+  odd <- setdiff(as.character(unique(newdata[[name]])), c(levels, NA))
+  if (length(odd)) refuse("newdata: column ", sQuote(name, FALSE), " has the new level ", sQuote(odd[1L], FALSE))
+  dummies <- outer(as.character(newdata[[name]]), levels[-1L], "==") + 0
+  structure(dummies, dimnames = list(NULL, paste0(name, levels[-1L])))
 }
 
 # What offsets add to the linear predictors of new rows.

@@ -118,9 +118,3 @@ family_title <- function(family)
          ordinal = paste("ordered", family$link), multinomial = "multinomial logit",
          negativebinomial = paste0("negative binomial (theta ", format(1 / family$alpha, digits = 3L), ")"),
          quantile = paste0("quantile (", family$level, ")"))
-
-#' @export
-family.dp_glm <- function(object, ...)
-  switch(object$family$name, binomial = stats::binomial(object$family$link), poisson = stats::poisson(),
-         gamma = stats::Gamma("log"),
-         dpreg_stop("private", "family(): a ", object$family$name, " regression has no family of stats"))

@@ -66,7 +66,4 @@ dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
 }
 
 #' @export
-summary.dp_plan <- function(object, ...) object
-
-#' @export
 print.dp_plan <- print_text

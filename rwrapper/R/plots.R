@@ -67,9 +67,7 @@ plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), r
   if (is.null(xlab)) xlab <- axis_title(bare, if (around) "around" else scale, level)
   if (is.null(xlim)) xlim <- plotted_range(shown, drawn, mark, scale)
   if (is.null(main))
-    main <- sprintf("%s: %s, %s", x$response, x$method,
-                    if (isTRUE(x$privacy$seeded)) "seeded: NOT PRIVATE"
-                    else sprintf("eps = %.4g", x$privacy$epsilon))
+    main <- sprintf("%s: %s, %s", x$response, x$method, cost_of(x$privacy))
   values <- if (bare) sprintf("%.4g", x$coefficients[parm])
             else with_error(x$coefficients[parm], standard_errors(x)[parm])
   old <- open_plot(rep(0, length(at)), at, parm, values, legend = !bare, main = main, xlab = xlab,
@@ -92,6 +90,9 @@ plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), r
   if (!bare) draw_legend(length(mark) > 0L, col)
   invisible(limits)
 }
+
+cost_of <- function(privacy)
+  if (isTRUE(privacy$seeded)) "seeded: NOT PRIVATE" else sprintf("eps = %.4g", privacy$epsilon)
 
 around_estimates <- function(shown, mark) {
   centre <- shown$estimate
@@ -142,7 +143,7 @@ chosen_terms <- function(parm, all) {
 
 # Estimates, intervals and the half width that sampling alone would give.
 on_scale <- function(x, parm, level, scale) {
-  table <- summary(x)$coefficients[parm, , drop = FALSE]
+  table <- summary.dp_lm(x)$coefficients[parm, , drop = FALSE]
   error <- table[, "Std. Error"]
   error[!is.finite(error) | error <= 0] <- NA
   unit <- if (scale == "errors") error else rep(1, length(parm))

@@ -84,9 +84,6 @@ chosen_design <- function(found, asked) {
   design
 }
 
-#' @export
-summary.dp_selection <- function(object, ...) object
-
 #' @rdname dp_select
 #' @export
 print.dp_selection <- print_text

@@ -83,6 +83,7 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$family <- list(name = "survival", link = "log")
   fit$periods <- lapply(answer$periods, function(v) unlist(v))
+  fit$covariates <- c(fit$periods$covariates, fit$periods$strata)
   if (!is.null(strata)) fit$strata <- stats::setNames(list(base::levels(design$frame[[strata_call(strata)]])), strata)
   fit$json <- answer$json
   structure(fit, class = c("dp_survival", "dp_lm"))
@@ -176,31 +177,6 @@ asked_of_hazards <- function(fit, what, level, ...) {
   as.data.frame(call_python("survival_table", list(fit = fit$json, what = what, alpha = 1 - level, ...)))
 }
 
-# Covariates of new persons in the order of the fit, and dummies of their strata.
-person_rows <- function(object, newdata, winsorise) {
-  new <- new_frame(object, newdata)
-  X <- model_rows(new$design, new$frame)
-  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
-  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
-  for (name in names(object$strata)) {
-    levels <- object$strata[[name]]
-    if (!name %in% names(newdata)) refuse("newdata has no column ", sQuote(name, FALSE))
-    odd <- setdiff(as.character(unique(newdata[[name]])), c(levels, NA))
-    if (length(odd)) refuse("newdata: column ", sQuote(name, FALSE), " has the new level ", sQuote(odd[1L], FALSE))
-    dummies <- outer(as.character(newdata[[name]]), levels[-1L], "==") + 0
-    colnames(dummies) <- paste0(name, levels[-1L])
-    X <- cbind(X, dummies)
-  }
-  X <- X[, c(object$periods$covariates, object$periods$strata), drop = FALSE]
-  if (!winsorise || is.null(object$limits)) return(X)
-  slopes <- setdiff(names(object$coefficients), "(Intercept)")
-  at <- match(colnames(X), slopes)
-  moved <- X
-  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
-  warn_of_moved(X, moved)
-  moved
-}
-
 #' @rdname dp_survival
 #' @export
 predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "risk"), se.fit = FALSE, level = 0.95,
@@ -210,7 +186,7 @@ predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "ris
   type <- match.arg(type)
   check_flag(winsorise, "winsorise")
   check_flag(simultaneous, "simultaneous")
-  X <- person_rows(object, newdata, winsorise)
+  X <- record_rows(object, newdata, winsorise)
   if (type != "survival") return(compared_hazards(object, X, type, se.fit, row.names(newdata)))
   table <- asked_of_hazards(object, "curves", level, simultaneous = simultaneous, rows = pack_doubles(X),
                             persons = nrow(X))
@@ -265,9 +241,7 @@ augment.dp_survival <- function(x, newdata = NULL, ...) {
   if (is.null(newdata)) private_stop("augment() without newdata")
   no_more("augment()", c(data = "write newdata = "), ...)
   found <- stats::predict(x, newdata, type = "lp", se.fit = TRUE)
-  columns <- unclass(as.data.frame(newdata))
-  attr(columns, "row.names") <- NULL
-  as_tibble(c(columns, list(.fitted = unname(found$fit), .se.fit = unname(found$se.fit))))
+  beside(newdata, list(.fitted = found$fit, .se.fit = found$se.fit))
 }
 
 #' @rdname dp_survival
@@ -280,13 +254,3 @@ plot.dp_survival <- function(x, newdata = NULL, level = 0.95, simultaneous = TRU
   draw_curves(split(table, factor(table$row, unique(table$row))), x$periods$edges[1L], main, xlab, ylab, col, ...)
   invisible(table)
 }
-
-#' @export
-model.matrix.dp_survival <- function(object, data = NULL, ...) {
-  if (is.null(data)) return(NextMethod())
-  person_rows(object, data, winsorise = FALSE)
-}
-
-#' @export
-family.dp_survival <- function(object, ...)
-  dpreg_stop("private", "family(): a model of proportional hazards has no family of stats")
