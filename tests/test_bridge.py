@@ -73,7 +73,7 @@ for model in ("ordinal", "multinomial"):
         asked("classes_table", fit=found["json"], what=what, alpha=0.05, **rows)
 treated = {**matrix(), "groups": {"a": ["a"]}, "read": lambda: {
     "columns": [c.tobytes() for c in ((x[0] > 0) + 0.0, *x[1:])], "y": y.tobytes()}}
-asked("effect", matrix=treated, formula="y ~ b + c", eps=4.0, treatment="a")
+asked("effect", matrix=treated, formula="y ~ b + c", eps=4.0, treatment="a", overlap=[0.05, 0.95])
 asked("moments", matrix=matrix(), **common)
 curve = asked("curve", matrix={**times, "names": ["event"]}, **surv)["json"]
 for what, more in (("curve", {"simultaneous": False}), ("rmst", {}), ("quantile", {"q": 0.5})):

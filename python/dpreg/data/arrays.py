@@ -100,13 +100,13 @@ def _check_array(name: str, array: Any, axes: int) -> None:
 
 
 def _sparse_source(name: str, values: Any) -> RowSource:
-    """Return a sparse array of scipy, a column of which is dense while it is read."""
+    """Return a sparse array of scipy, whose columns are made dense as they are read."""
     _check_array(name, values, 2)
     by_column = cache(values.tocsc)  # when it is first read, since that looks at cells
 
     def column(j: int) -> Any:
         def cells(part: slice) -> Numbers:
-            return Numbers(by_column()[:, [j]].toarray()[part, 0])
+            return Numbers(by_column()[part, [j]].toarray()[:, 0])
 
         return Column(str(j), "numeric", holds="numbers"), cells
 

@@ -123,6 +123,9 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     `score` compares predictions with records, as `cross_val_score` and searches do: scores are
     functions of the records and **not private**.  Use them on data that need no protection.
 
+    A sparse `X` is made dense, which takes 8 n d bytes; `dpreg.mechanisms.dp_frank_wolfe` takes it
+    as it is.
+
     Examples
     --------
     >>> import numpy as np
@@ -198,6 +201,9 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     Notes
     -----
     As for `DPLinearRegression`, scores are **not private**.
+
+    A sparse `X` is made dense, which takes 8 n d bytes; `dpreg.mechanisms.dp_frank_wolfe` takes it
+    as it is.
 
     Examples
     --------

@@ -42,6 +42,11 @@ class DPFeatureSelector(SelectorMixin, Private):  # type: ignore[misc]
     neighbours : add or remove one row of X and y
     public : all parameters, the number and names of the columns
 
+    Notes
+    -----
+    A sparse `X` is made dense, which takes 8 n d bytes; `dpreg.mechanisms.dp_frank_wolfe` takes it
+    as it is.
+
     Examples
     --------
     >>> import numpy as np

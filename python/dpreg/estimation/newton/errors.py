@@ -107,16 +107,16 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     """
     if len(fit.path.observations) < 2 or fit.model.found.width == 1:
         return np.zeros((len(way), len(way)))
-    steps = np.array([way @ seen.score for seen in fit.path.observations])
-    noise = np.array([way**2 @ seen.deviation**2 for seen in fit.path.observations])
-    there = 1 / (1 / noise[:-1]).sum(axis=0)
-    sizes = np.abs(steps[-2:])
+    *earlier, last = fit.path.observations
+    first, moved = way @ earlier[-1].score, way @ last.score
+    variance = 1 / sum(1 / seen.deviation**2 for seen in earlier)
+    noise = np.sqrt(way**2 @ (variance + last.deviation**2))
     most = _MOVED_LONG if fit.top > _LONG * fit.model.usual else _MOVED
-    clear = (sizes[1] > most * np.sqrt(there + noise[-1])) & (steps[-2] * steps[-1] > 0)
-    clear &= sizes[0] > np.sqrt(noise[-2])
-    larger = np.where(clear, sizes.max(axis=0), 1.0)
-    ratio = np.minimum(sizes[1] / larger, _SLOWEST)
-    left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * steps[-1], 0.0)
+    clear = (np.abs(moved) > most * noise) & (first * moved > 0)
+    clear &= np.abs(first) > np.sqrt(way**2 @ earlier[-1].deviation ** 2)
+    larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
+    ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
+    left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
     return np.outer(left, left)
 
 

@@ -65,11 +65,10 @@ _NORMS, _PRODUCTS = 0.02, 0.05
 # Of norms of scores of a small study.  With limits of 2.5 root mean square norms instead, .42 of
 # intervals for the mean of 1,000 exponential responses covered, for .77 (bench_skewed.py).
 _SMALL_NORMS = 0.05
-# Limits are those that are best if tails are longer by so many deviations than is expected, and in
-# a small study, where counts hide most of them, by the second number.  At 0 and 0, .863 of the
-# least-squares slopes of 27 real tables were covered, 20,000 rows of each, for .877, and .84 of the
-# means of 1,000 exponential responses for .90; at .25, noise of large studies was at most 1.4 times
-# that of the one-shot limit in .44 of simulated designs, for .61.
+# Limits are best for tails longer by so many deviations than is expected; in a small study, where
+# counts hide most of them, by the second number.  At 0 and 0, .863 of least-squares slopes of 27
+# real tables were covered, 20,000 rows each, for .877, and .86 of means of 1,000 exponential
+# responses for .90; at .25, .44 of simulated designs met the noise goal of bench_limit.py, for .61.
 _DOUBTED, _DOUBTED_FEW = 0.1, 0.25
 # Residuals have this share of the mean square that second moments have, at least.
 _TOLD = 0.5
@@ -96,7 +95,7 @@ _KNOWN = 0.05
 # by about this share where linear predictors change by 1.
 _BENT = 0.5
 # Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
-# mean of 60 counts was 52 errors off, as clipped rows were taken for a curvature of 9.
+# of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
 _STILL = 0.5
 # Limits are no less than this share of what is best for rows as long as are seen, each with an
 # event as often as all: long rows are mostly predicted well.  At 0, slopes of levels of 10% of

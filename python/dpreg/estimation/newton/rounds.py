@@ -205,8 +205,8 @@ class Rounds:
         """Return the limit of a score with this mu, where that of the last one would be `limit`.
 
         It is no narrower than before, unless that is: scores that go from wide limits to narrow
-        ones and back lead from one root to another.  Without this .869 for .881 of the
-        least-squares slopes of 27 real tables were covered, 20,000 rows of each.
+        ones and back lead from one root to another.  Without this (and tails doubted by .25) .869
+        for .881 of the least-squares slopes of 27 real tables were covered, 20,000 rows of each.
         """
         if self.wider(limit):
             return limit
