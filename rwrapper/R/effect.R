@@ -28,13 +28,14 @@
 #' @param overlap Public limits to which estimated probabilities of the treatment are moved.
 #' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
 #' @param x An effect.
-#' @param parm Which of the rows of `tidy()`; all by default, for `plot()` the effect.
+#' @param parm Which of the rows of `tidy()`; all by default.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].
 #' @param level,conf.level Probability with which intervals cover.
 #' @param digits Significant digits that are printed.
 #' @return `dp_effect()`: an object of class `dp_effect`, which contains no records, or of class
 #'   [dp_not_released]. `coef()`: the effect and the mean outcome of each arm; `vcov()`, `confint()` and
-#'   `tidy()`: their errors; `plot()`: the intervals that it shows, invisibly.
+#'   `tidy()`: their errors; `plot()`: the intervals that it shows, invisibly: means in the units of the
+#'   outcome, and the effect as a distance from the control's mean, with an axis of its own above.
 #' @seealso [dp_lm()].
 #' @export
 #' @examples
@@ -99,12 +100,36 @@ tidy.dp_effect <- function(x, conf.level = 0.95, ...)
 
 #' @rdname dp_effect
 #' @export
-plot.dp_effect <- function(x, parm = "effect", level = 0.95, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL,
+plot.dp_effect <- function(x, parm, level = 0.95, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL,
                            col = NULL, cex = 1, ...) {
-  if (is.null(main)) main <- sprintf("%s on %s, %s", x$treatment, deparsed(x$formula[[2L]]), cost_of(x$privacy))
-  if (is.null(xlab)) xlab <- sprintf("outcome, with %g%% intervals", 100 * level)
-  plot.dp_lm(x, parm, level, "response", NULL, main, xlab, xlim, ylim, col, cex, ...)
+  col <- chosen_colors(col, COLORS[c("total", "sampling")])
+  all <- names(x$coefficients)
+  parm <- if (missing(parm)) all else chosen_terms(parm, all)
+  outcome <- deparsed(x$formula[[2L]])
+  limits <- confint(x, parm, level)
+  shown <- on_scale(x, parm, level, "response")
+  drawn <- !is.na(shown$upper)
+  control <- x$coefficients[[2L]]
+  ends <- c("estimate", "lower", "upper")
+  shown[parm == "effect", ends] <- shown[parm == "effect", ends] + control
+  at <- rev(seq_along(parm))
+  if (is.null(main)) main <- sprintf("%s on %s: %s, %s", x$treatment, outcome, x$method, cost_of(x$privacy))
+  if (is.null(xlab)) xlab <- sprintf("mean of %s, with %g%% intervals", outcome, 100 * level)
+  if (is.null(xlim)) xlim <- range(control, unlist(shown[drawn, ends]))
+  old <- open_plot(at, parm, with_error(x$coefficients[parm], standard_errors(x)[parm]), legend = TRUE,
+                   main = main, xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, axis = EFFECT_AXIS, ...)
+  on.exit(graphics::par(old))
+  graphics::abline(v = control, col = "grey60")
+  draw_intervals(shown, at, drawn, col, control)
+  ticks <- pretty(graphics::par("usr")[1:2] - control)
+  graphics::axis(3, ticks + control, ticks)
+  graphics::mtext("effect, a difference of means", 3, 1.7, cex = graphics::par("cex"))
+  draw_legend(FALSE, col, EFFECT_AXIS)
+  invisible(limits)
 }
+
+# Lines of the axis above the picture.
+EFFECT_AXIS <- 2.9
 
 #' @rdname dp_effect
 #' @export

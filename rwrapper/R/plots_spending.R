@@ -100,7 +100,7 @@ plot.dp_budget <- function(x, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL
   labels <- sprintf("%s  (%.3g, %.2g)", c(charged, "left"), c(charges$eps, left$eps),
                     c(charges$delta, left$delta))
   if (is.null(main)) main <- sprintf("Budget of eps = %.4g, delta = %.3g", x$eps, x$delta)
-  old <- open_plot(rep(0, length(at)), at, labels, rep("", length(at)), legend = FALSE, main = main,
+  old <- open_plot(at, labels, rep("", length(at)), legend = FALSE, main = main,
                    xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, xaxs = "i", ...)
   on.exit(graphics::par(old))
   graphics::rect(start, at - 0.35, start + size, at + 0.35, border = NA, xpd = NA,
