@@ -17,18 +17,14 @@ seed_sent <- function(rng) {
   format(rng, scientific = FALSE, digits = 17)
 }
 
-# What is shown as Python says it.
-print_text <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
-
-# Numbers of an answer, in the shape that they had; what was not released is NA.
+# Numbers of an answer, in the shape that they had; what was not released is NA. A list without names is
+# one of texts, and may be empty.
 unpacked <- function(value) {
+  if (identical(names(value), c("doubles", "dim"))) value <- unpack_doubles(value)
+  if (is.double(value)) return(replace(value, is.nan(value), NA))
   if (!is.list(value)) return(value)
-  if (!identical(names(value), c("doubles", "dim"))) return(lapply(value, unpacked))
-  values <- unpack_doubles(value)
-  replace(values, is.nan(values), NA)
+  if (is.null(names(value)) && all(vapply(value, is.character, NA))) return(as.character(unlist(value)))
+  lapply(value, unpacked)
 }
 
 unpack_doubles <- function(packed) {
@@ -44,6 +40,9 @@ call_python <- function(name, request) {
   if (is.null(answer$error)) return(unpacked(answer$value))
   dpreg_stop(answer$error$kind, answer$error$message)
 }
+
+# What follows from a release at no cost, from its JSON.
+answer_of <- function(x, what, ...) call_python("answer", list(json = x$json, what = what, ...))
 
 # A release may take long: in a session with somebody at it a line on stderr says how far it has come.
 call_release <- function(name, request, ask = call_python) {

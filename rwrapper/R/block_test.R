@@ -52,16 +52,12 @@ dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit =
   on.exit(if (is.null(before)) suppressWarnings(rm(".Random.seed", envir = globalenv()))
           else assign(".Random.seed", before, globalenv()))
   answer <- call_python("test", request)
-  structure(list(
-    statistic = c(count = answer$count), parameter = c(blocks = answer$blocks, threshold = answer$threshold),
-    p.value = answer$p_value, method = "Private test by blocks", data.name = name,
-    privacy = certificate(answer), text = answer$text
-  ), class = c("dp_test", "htest"))
+  found <- new_result(
+    "dp_test", answer, "text", statistic = c(count = answer$count),
+    parameter = c(blocks = answer$blocks, threshold = answer$threshold),
+    p.value = answer$p_value, method = "Private test by blocks", data.name = name)
+  structure(found, class = c(class(found), "htest"))
 }
-
-#' @rdname dp_test
-#' @export
-print.dp_test <- print_text
 
 # Of some rows, numbered from 0; what goes wrong counts as 1, and nothing is heard of it.
 p_value_of <- function(statistic, data, block) {

@@ -74,7 +74,7 @@ dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL
                             user = user))
   }
   made <- call_python("new_budget", Filter(Negate(is.null), asked))
-  structure(Filter(Negate(is.null), c(made, list(ledger = ledger, user = user))), class = "dp_budget")
+  structure(Filter(Negate(is.null), c(made, list(ledger = ledger, user = user))), class = c("dp_budget", "dp_result"))
 }
 
 # The same file after setwd(); normalizePath() leaves a file that is not there yet as it is.
@@ -128,8 +128,4 @@ as.data.frame.dp_budget <- function(x, ...) charges_of(budget_state(x))
 CHARGE_COLUMNS <- c("time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
                     "failure", "status", "stratum", "unit")
 
-charges_of <- function(state) {
-  columns <- lapply(state$charges[CHARGE_COLUMNS], function(column)
-    if (is.numeric(column)) column else as.character(unlist(column)))
-  data.frame(columns)
-}
+charges_of <- function(state) data.frame(state$charges[CHARGE_COLUMNS])

@@ -99,14 +99,13 @@ class_fit <- function(model, asked) {
   request <- request_of(asked, design, levels = stats::setNames(list(as.list(classes)), response))
   request$matrix$response <- response
   answer <- call_release(model, request)
-  answer$names <- sub(":Intercept$", ":(Intercept)", unlist(answer$names))
+  answer$names <- sub(":Intercept$", ":(Intercept)", answer$names)
   fit <- new_fit(answer, design, asked$call)
-  environment(formula) <- globalenv()
-  fit$formula <- formula
+  fit$formula <- without_records(formula)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$response <- response
   fit$lev <- classes
-  fit$covariates <- unlist(answer$classes$covariates)
+  fit$covariates <- answer$classes$covariates
   fit$json <- answer$json
   structure(fit, class = c(paste0("dp_", model), "dp_classes", "dp_lm"))
 }
@@ -145,10 +144,8 @@ covariate_of <- function(fit) {
   rep(c("(Intercept)", fit$covariates), length(fit$lev) - 1L)
 }
 
-asked_of_classes <- function(object, what, X, level) {
-  rows <- list(fit = object$json, what = what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
-  call_python("classes_table", rows)
-}
+of_classes <- function(object, what, X, level)
+  answer_of(object, what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
 
 #' @rdname dp_classes
 #' @export
@@ -165,9 +162,9 @@ predict.dp_classes <- function(object, newdata, type = c("class", "probs"), inte
   X <- record_rows(object, newdata, winsorise)
   rows <- row.names(newdata)
   whole <- stats::complete.cases(X)
-  found <- asked_of_classes(object, "probs", X[whole, , drop = FALSE], level)
+  # By class, row, and what it is: a probability, its error or a limit.
   table <- array(NA_real_, c(length(object$lev), length(rows), 4L))
-  table[, whole, ] <- unlist(found[c("mean", "error", "lower", "upper")])
+  table[, whole, ] <- of_classes(object, "probs", X[whole, , drop = FALSE], level)
   if (type == "class") {
     best <- rep(NA_integer_, length(rows))
     best[whole] <- apply(table[, whole, 1L, drop = FALSE], 2L, which.max)
@@ -190,10 +187,10 @@ class_effects <- function(fit, newdata, level = 0.95) {
   X <- record_rows(fit, newdata, winsorise = FALSE)
   X <- X[stats::complete.cases(X), , drop = FALSE]
   if (!nrow(X)) refuse("newdata has no complete row to average over")
-  found <- asked_of_classes(fit, "effects", X, level)
+  found <- of_classes(fit, "effects", X, level)
   as_tibble(list(class = rep(fit$lev, each = length(fit$covariates)),
-                 term = rep(fit$covariates, length(fit$lev)), estimate = found$effect,
-                 std.error = found$error, statistic = found$ratio, p.value = found$p,
+                 term = rep(fit$covariates, length(fit$lev)), estimate = found[["dy/dx"]],
+                 std.error = found[["std err"]], statistic = found$z, p.value = found[["P>|z|"]],
                  conf.low = found$lower, conf.high = found$upper))
 }
 

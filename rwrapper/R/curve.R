@@ -63,12 +63,8 @@ dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = 
   design <- seen_design(asked, columns)
   answer <- call_release("curve", request_of(
     asked, design, levels = group_levels(design, attr(columns, "given"))))
-  formula <- asked$formula
-  environment(formula) <- globalenv()
-  found <- structure(list(
-    formula = formula, groups = as.character(unlist(answer$groups)), nobs = answer$nobs,
-    start = start, notes = as.character(unlist(answer$notes)), privacy = certificate(answer), json = answer$json
-  ), class = "dp_curve")
+  found <- new_result("dp_curve", answer, c("groups", "nobs", "notes", "json"),
+                      formula = without_records(asked$formula), start = start)
   found$curve <- as.data.frame(found)
   found
 }
@@ -147,12 +143,17 @@ group_levels <- function(design, given) {
   lapply(stats::setNames(groups, groups), function(name) as.list(levels(frame[[name]])))
 }
 
-asked_of_curve <- function(x, what, level, ...) {
-  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
+# What follows from a curve, as a data frame with these names.
+of_curve <- function(x, what, names, level, ...) {
   check_number(level, "level", "0.95")
-  answer <- call_python("curve_table", list(curve = x$json, what = what, alpha = 1 - level, ...))
-  group <- as.character(unlist(answer$group))
-  list(group = factor(group, unique(group)), values = answer[names(answer) != "group"])
+  answer <- answer_of_curve(x, what, alpha = 1 - level, ...)
+  if (!is.null(answer$group)) answer$group <- factor(answer$group, unique(answer$group))
+  stats::setNames(as.data.frame(answer), names)
+}
+
+answer_of_curve <- function(x, ...) {
+  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
+  answer_of(x, ...)
 }
 
 #' @rdname dp_curve
@@ -160,10 +161,8 @@ asked_of_curve <- function(x, what, level, ...) {
 as.data.frame.dp_curve <- function(x, row.names = NULL, optional = FALSE, level = 0.95,
                                    simultaneous = FALSE, ...) {
   check_flag(simultaneous, "simultaneous")
-  found <- asked_of_curve(x, "curve", level, simultaneous = simultaneous)
-  v <- found$values
-  data.frame(strata = found$group, time = v$time, n.risk = v$at_risk, n.event = v$events,
-             n.censor = v$censored, surv = v$survival, std.err = v$std_err, lower = v$lower, upper = v$upper)
+  of_curve(x, "curve", c("strata", "time", "n.risk", "n.event", "n.censor", "surv", "std.err", "lower", "upper"),
+           level, simultaneous = simultaneous)
 }
 
 #' @rdname dp_curve
@@ -179,9 +178,7 @@ tidy.dp_curve <- function(x, level = 0.95, simultaneous = FALSE, ...) {
 #' @export
 curve_rmst <- function(x, time = NULL, level = 0.95) {
   if (!is.null(time)) check_number(time, "time", "365")
-  found <- asked_of_curve(x, "rmst", level, time = time)
-  v <- found$values
-  data.frame(strata = found$group, rmst = v$rmst, std.err = v$std_err, lower = v$lower, upper = v$upper)
+  of_curve(x, "rmst", c("strata", "rmst", "std.err", "lower", "upper"), level, time = time)
 }
 
 #' @rdname dp_curve
@@ -191,8 +188,8 @@ quantile.dp_curve <- function(x, probs = 0.5, level = 0.95, ...) {
   if (!is.numeric(probs) || !length(probs)) refuse("probs must be numbers, such as 0.5, not ", described(probs))
   do.call(rbind, lapply(probs, function(q) {
     check_number(q, "probs", "0.5")
-    found <- asked_of_curve(x, "quantile", level, q = q)
-    data.frame(strata = found$group, prob = q, found$values[c("time", "lower", "upper")])
+    found <- of_curve(x, "quantile", c("strata", "time", "lower", "upper"), level, q = q)
+    data.frame(found["strata"], prob = q, found[-1L])
   }))
 }
 
@@ -206,27 +203,21 @@ median.dp_curve <- function(x, na.rm = FALSE, level = 0.95, ...) {
 #' @rdname dp_curve
 #' @export
 curve_logrank <- function(x) {
-  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
-  answer <- call_python("curve_table", list(curve = x$json, what = "logrank"))
-  structure(list(statistic = c(chisq = answer$statistic), parameter = c(df = answer$df),
-                 p.value = answer$pvalue, method = "Private log-rank test", data.name = deparsed(x$formula)),
-            class = "htest")
+  answer <- answer_of_curve(x, "logrank")
+  chi_squared_test(answer$statistic, answer$df, answer$pvalue, "Private log-rank test", x)
 }
 
 #' @rdname dp_curve
 #' @export
-curve_concordance <- function(x, level = 0.95) {
-  v <- asked_of_curve(x, "concordance", level)$values
-  data.frame(concordance = v$estimate, std.err = v$std_error, lower = v$lower, upper = v$upper)
-}
+curve_concordance <- function(x, level = 0.95)
+  of_curve(x, "concordance", c("concordance", "std.err", "lower", "upper"), level)
 
 #' @rdname dp_curve
 #' @export
 curve_cuts <- function(x, count = 6L) {
-  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
   if (!is.numeric(count) || length(count) != 1L || !is.finite(count) || count < 1 || count != round(count))
     refuse("count must be a whole number of at least 1, such as 6, not ", described(count))
-  call_python("curve_table", list(curve = x$json, what = "cuts", count = as.double(count)))$cuts
+  as.vector(answer_of_curve(x, "cuts", count = as.double(count)))
 }
 
 #' @rdname dp_curve
@@ -243,9 +234,7 @@ print.dp_curve <- function(x, ...) {
     cat(sprintf("\nLog-rank test: chisq = %.4g on %g df, p-value = %.4g\n", test$statistic,
                 test$parameter, test$p.value))
   }
-  cat("\n", x$privacy$text, "\n", sep = "")
-  for (note in x$notes) cat(strwrap(paste0("Note: ", note, "."), 78, exdent = 2), sep = "\n")
-  invisible(x)
+  print_cost(x)
 }
 
 #' @rdname dp_curve

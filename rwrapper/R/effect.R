@@ -66,16 +66,12 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
   answer <- call_release("effect", request_of(
     asked, design, levels = if (length(arms)) stats::setNames(list(as.list(arms)), treatment)))
   if (!isTRUE(answer$released)) return(new_fit(answer, list(formula = formula), asked$call))
-  environment(formula) <- globalenv()
-  names <- as.character(unlist(answer$names))
-  structure(list(
-    formula = formula, treatment = treatment, method = method,
+  names <- answer$names
+  new_result(
+    "dp_effect", answer, c("nobs", "treated", "overlap", "notes", "text", "json"),
+    formula = without_records(formula), treatment = treatment, method = method,
     coefficients = stats::setNames(answer$coefficients, names), covariance = with_names(answer$covariance, names),
-    sampling = stats::setNames(answer$sampling, names),
-    nobs = answer$nobs, treated = answer$treated, overlap = answer$overlap,
-    notes = as.character(unlist(answer$notes)), text = answer$text, privacy = certificate(answer),
-    json = answer$json, call = asked$call
-  ), class = "dp_effect")
+    sampling = stats::setNames(answer$sampling, names), call = asked$call)
 }
 
 # The formula with the treatment as its first term; a factor as one column of 0 and 1.

@@ -205,15 +205,11 @@ as_formula <- function(formula) {
 EXPOSURE <- "offset(log(exposure))"
 
 new_fit <- function(answer, design, call) {
-  # No environment goes with the fit: one of a function could hold the records.
-  formula <- design$formula
-  if (!is.null(formula)) environment(formula) <- globalenv()
+  formula <- without_records(design$formula)
   if (!isTRUE(answer$released))
-    return(structure(c(answer[c("method", "reason", "advice", "text")],
-                       list(nobs = answer$units, privacy = certificate(answer), formula = formula,
-                            selected = unlist(answer$selected), call = call)),
-                     class = "dp_not_released"))
-  names <- sub("^Intercept$", "(Intercept)", unlist(answer$names))
+    return(new_result("dp_not_released", answer, c("method", "reason", "advice", "text"), nobs = answer$units,
+                      formula = formula, selected = answer$selected, call = call))
+  names <- sub("^Intercept$", "(Intercept)", answer$names)
   terms <- design$terms
   if (!is.null(terms)) attr(terms, ".Environment") <- globalenv()
   estimates <- stats::setNames(answer$estimates, names)
@@ -236,15 +232,14 @@ new_fit <- function(answer, design, call) {
     coefficients = replace(estimates, unidentified, NA), covariance = covariance,
     sampling = sampling, clipping = clipping, estimand = answer$estimand, estimates = estimates,
     nobs = answer$units, method = answer$method,
-    law = lapply(answer$law, function(v) as.numeric(unlist(v))),
-    notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,
-    selected = if (is.null(design$kept)) unlist(answer$selected) else design$selected,
+    law = lapply(answer$law, as.numeric),
+    notes = c(answer$notes, design$note), no_errors = answer$no_errors,
+    selected = if (is.null(design$kept)) answer$selected else design$selected,
     limits = limits, privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
-    family = family_of(answer$family), stats = if (!is.null(answer$stats)) lapply(answer$stats, function(x) if (is.nan(x)) NA else x),
-    diagnostics = answer$diagnostics, start = answer$start
+    family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, start = answer$start
   )
   # insight takes what has a part that is NULL for nothing at all.
   structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
@@ -258,7 +253,18 @@ unidentified_among <- function(estimates, covariance, method) {
   method != "frank_wolfe" & estimates == 0
 }
 
+# What else is released, or kept: parts of the answer, its cost, and what R knows of it. It is its own
+# summary.
+new_result <- function(class, answer, parts, ...)
+  structure(c(list(...), answer[parts], list(privacy = certificate(answer))), class = c(class, "dp_result"))
+
 certificate <- function(answer) structure(answer$privacy, class = "dp_certificate")
+
+# No environment goes with a result: one of a function could hold the records.
+without_records <- function(formula) {
+  if (!is.null(formula)) environment(formula) <- globalenv()
+  formula
+}
 
 #' The same object for a fit that was made in Python
 #'
@@ -269,7 +275,7 @@ fit_from_python <- function(answer) {
   alone <- list(formula = formula)
   answer <- unpacked(answer)
   if (!isTRUE(answer$released)) return(new_fit(answer, alone, NULL))
-  answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", unlist(answer$names))
+  answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", answer$names)
   design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) alone)
   names <- sub("^Intercept$", "(Intercept)", answer$names)
   # Columns of a basis are numbered.

@@ -165,7 +165,7 @@ winsorised <- function(X, limits) {
   X
 }
 
-# Unknown limits are NaN.
+# Unknown limits are NA.
 within_limits <- function(x, limits) {
   if (!is.na(limits[1L])) x[] <- pmax(x, limits[1L])
   if (!is.na(limits[2L])) x[] <- pmin(x, limits[2L])

@@ -88,14 +88,11 @@ confint.dp_lm <- function(object, parm, level = 0.95, ...) {
 }
 
 # A treatment effect has coefficients and their covariance too.
-OF_EFFECTS <- c("coef", "vcov", "nobs", "confint")
+OF_EFFECTS <- c("coef", "vcov", "confint")
 for (generic in OF_EFFECTS) assign(paste0(generic, ".dp_effect"), get(paste0(generic, ".dp_lm")))
-# And what is a summary itself.
-OWN_SUMMARY <- c("dp_budget", "dp_curve", "dp_effect", "dp_not_released", "dp_plan", "dp_selection")
-for (class in OWN_SUMMARY) assign(paste0("summary.", class), function(object, ...) object)
-rm(generic, class)
+rm(generic)
 
-#' @evalNamespace c(registered(OF_EFFECTS, "dp_effect"), registered("summary", OWN_SUMMARY))
+#' @evalNamespace registered(OF_EFFECTS, "dp_effect")
 NULL
 
 check_level <- function(level) {

@@ -45,14 +45,12 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept; models fitted from the moments may omit it")
   answer <- call_release("moments", request_of(asked, design))
-  names <- as.character(unlist(answer$names))
-  structure(list(
-    names = names, nobs = answer$nobs,
+  names <- answer$names
+  new_result(
+    "dp_moments", answer, c("names", "nobs", "notes", "json"),
     means = stats::setNames(answer$mean, names), sds = stats::setNames(answer$sd, names),
     correlations = with_names(answer$correlations, names), errors = with_names(answer$errors, names),
-    notes = as.character(unlist(answer$notes)), privacy = certificate(answer),
-    columns = public_columns(asked$data, design, levels), bounds = attr(design$terms, "bounds"), json = answer$json
-  ), class = "dp_moments")
+    columns = public_columns(asked$data, design, levels), bounds = attr(design$terms, "bounds"))
 }
 
 # All columns on the right; on the left one of the numbers a second time, since a design has a response.
@@ -77,37 +75,37 @@ public_columns <- function(data, design, levels) {
   structure(empty, class = "data.frame", row.names = integer())
 }
 
-asked_of <- function(moments, formula, what) {
+# A model of the columns of moments: its public side, and what is sent of it.
+posed_model <- function(moments, formula, what) {
   if (!inherits(moments, "dp_moments")) refuse(what, ": moments must be made by dp_moments()")
   design <- refuse_offsets(design_of(as_formula(formula), moments$columns, bounds = moments$bounds), what)
-  request <- list(
-    moments = moments$json, formula = deparsed(design$formula), response = names(design$frame)[1L],
-    names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names
-  )
-  list(design = design, request = request)
+  sent <- list(formula = deparsed(design$formula), response = names(design$frame)[1L],
+               names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names)
+  list(design = design, sent = sent)
 }
+
+answer_of_moments <- function(moments, what, sent) do.call(answer_of, c(list(moments, what), sent))
 
 #' @rdname dp_moments
 #' @export
 moments_lm <- function(moments, formula, instruments = NULL) {
-  asked <- asked_of(moments, formula, "moments_lm()")
+  posed <- posed_model(moments, formula, "moments_lm()")
   if (!is.null(instruments)) {
     if (!inherits(instruments, "formula")) refuse("instruments: write them as ~ z + a")
-    both <- stats::as.formula(call("~", asked$design$formula[[2L]], instruments[[length(instruments)]]),
+    both <- stats::as.formula(call("~", posed$design$formula[[2L]], instruments[[length(instruments)]]),
                               globalenv())
-    asked$request$instruments <- as.list(regressor_names(
+    posed$sent$instruments <- as.list(regressor_names(
       design_of(both, moments$columns, bounds = moments$bounds)))
   }
-  new_fit(call_python("moments_lm", asked$request), asked$design, NULL)
+  new_fit(answer_of_moments(moments, "moments_lm", posed$sent), posed$design, NULL)
 }
 
 #' @rdname dp_moments
 #' @export
 moments_r2 <- function(moments, formula, level = 0.95) {
   check_number(level, "level", "0.95")
-  request <- asked_of(moments, formula, "moments_r2()")$request
-  request$alpha <- 1 - level
-  unlist(call_python("moments_r2", request))
+  posed <- posed_model(moments, formula, "moments_r2()")
+  unlist(answer_of_moments(moments, "moments_r2", c(posed$sent, alpha = 1 - level)))
 }
 
 #' @rdname dp_moments
@@ -124,7 +122,5 @@ print.dp_moments <- function(x, ...) {
   table <- cbind(mean = x$means, sd = x$sds)
   if (length(x$names) <= 8L) table <- cbind(table, x$correlations)
   print(signif(table, 4L))
-  cat("\n", x$privacy$text, "\n", sep = "")
-  for (note in x$notes) cat(strwrap(paste0("Note: ", note, "."), 78, exdent = 2), sep = "\n")
-  invisible(x)
+  print_cost(x)
 }

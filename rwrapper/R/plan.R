@@ -62,8 +62,5 @@ dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
     request$family <- family_sent(family)
     request$link <- link_sent(family)
   }
-  structure(call_python("plan", request), class = "dp_plan")
+  structure(call_python("plan", request), class = c("dp_plan", "dp_result"))
 }
-
-#' @export
-print.dp_plan <- print_text

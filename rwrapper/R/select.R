@@ -49,14 +49,8 @@ dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", leve
   check_method(method, "method")
   design <- refuse_offsets(seen_design(asked), "dp_select()")
   answer <- call_release("select", request_of(asked, design))
-  answer$formula <- design$formula
-  environment(answer$formula) <- globalenv()
-  answer$privacy <- certificate(answer)
-  answer$selected <- as.character(unlist(answer$selected))
-  answer$candidates <- as.character(unlist(answer$candidates))
-  answer$columns <- as.character(unlist(answer$columns))
-  answer$intercept <- attr(design$terms, "intercept") == 1L
-  structure(answer, class = "dp_selection")
+  new_result("dp_selection", answer, setdiff(names(answer), "privacy"), formula = without_records(design$formula),
+             intercept = attr(design$terms, "intercept") == 1L)
 }
 
 #' @rdname dp_select
@@ -83,7 +77,3 @@ chosen_design <- function(found, asked) {
     cost$epsilon, cost$delta)
   design
 }
-
-#' @rdname dp_select
-#' @export
-print.dp_selection <- print_text

@@ -27,7 +27,7 @@ public_start <- function(formula, data, levels = NULL) {
   design <- design_of(formula, data, levels)
   request <- list(formula = deparsed(design$formula), matrix = sent_design(design, list(data = data)))
   answer <- call_python("public_start", request)
-  structure(list(json = answer$json, source = answer$source, names = as.character(unlist(answer$names)),
+  structure(list(json = answer$json, source = answer$source, names = answer$names,
                  xlevels = levels_of(design)), class = "dp_start")
 }
 

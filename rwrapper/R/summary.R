@@ -85,6 +85,26 @@ print_privacy <- function(x) {
   invisible(x)
 }
 
+# What results share that are no fits: they are shown as Python says them, and are their own summary.
+
+#' @export
+print.dp_result <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+summary.dp_result <- function(object, ...) object
+
+#' @export
+nobs.dp_result <- function(object, ...) object$nobs
+
+print_cost <- function(x) {
+  cat("\n", x$privacy$text, "\n", sep = "")
+  for (note in x$notes) cat_wrapped("Note: ", note, ".")
+  invisible(x)
+}
+
 cat_wrapped <- function(...) {
   for (line in strsplit(paste0(...), "\n", fixed = TRUE)[[1L]]) {
     indent <- nchar(line) - nchar(sub("^ +", "", line))

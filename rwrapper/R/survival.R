@@ -82,7 +82,7 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   fit <- new_fit(answer, own, asked$call)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$family <- list(name = "survival", link = "log")
-  fit$periods <- lapply(answer$periods, function(v) unlist(v))
+  fit$periods <- answer$periods
   fit$covariates <- c(fit$periods$covariates, fit$periods$strata)
   if (!is.null(strata)) fit$strata <- stats::setNames(list(base::levels(design$frame[[strata_call(strata)]])), strata)
   fit$json <- answer$json
@@ -172,9 +172,9 @@ check_event <- function(frame, given) {
            levels(frame[[given]])[1L], "\")")
 }
 
-asked_of_hazards <- function(fit, what, level, ...) {
+of_hazards <- function(fit, what, level, ...) {
   check_level(level)
-  as.data.frame(call_python("survival_table", list(fit = fit$json, what = what, alpha = 1 - level, ...)))
+  as.data.frame(answer_of(fit, what, alpha = 1 - level, ...))
 }
 
 #' @rdname dp_survival
@@ -188,10 +188,8 @@ predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "ris
   check_flag(simultaneous, "simultaneous")
   X <- record_rows(object, newdata, winsorise)
   if (type != "survival") return(compared_hazards(object, X, type, se.fit, row.names(newdata)))
-  table <- asked_of_hazards(object, "curves", level, simultaneous = simultaneous, rows = pack_doubles(X),
-                            persons = nrow(X))
-  data.frame(row = rep(row.names(newdata), each = length(object$periods$edges) - 1L), time = table$time,
-             surv = table$survival, lower = table$lower, upper = table$upper)
+  table <- of_hazards(object, "survival", level, simultaneous = simultaneous, rows = pack_doubles(X), count = nrow(X))
+  data.frame(row = rep(row.names(newdata), each = length(object$periods$edges) - 1L), table)
 }
 
 # Compared with covariates of 0; offsets have no coefficient, or one that is 1.
@@ -213,7 +211,7 @@ compared_hazards <- function(object, X, type, se.fit, names) {
 #' @export
 survival_baseline <- function(fit, level = 0.95) {
   check_hazards(fit)
-  asked_of_hazards(fit, "baseline", level)
+  of_hazards(fit, "baseline", level)
 }
 
 #' @rdname dp_survival
@@ -225,9 +223,7 @@ survival_ph_test <- function(fit) {
     refuse("time_varying: the test needs terms whose effect may change with time; add time_varying = \"age\" ",
            "to the call of dp_survival()")
   found <- wald(fit, which(names(fit$coefficients) %in% paste0(varying, ":log(time)")))
-  structure(list(statistic = c(chisq = found[2L]), parameter = c(df = found[1L]), p.value = found[3L],
-                 method = "Private test of proportional hazards", data.name = deparsed(fit$formula)),
-            class = "htest")
+  chi_squared_test(found[2L], found[1L], found[3L], "Private test of proportional hazards", fit)
 }
 
 check_hazards <- function(fit) {

@@ -69,6 +69,3 @@ print.dp_not_released <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname dp_not_released
-#' @export
-nobs.dp_not_released <- function(object, ...) object$nobs
