@@ -1,8 +1,9 @@
 # What releases begin with, and what they send: each argument is checked and sent by its name.
 
 # Arguments that are one number, each with an example for whoever gave something else.
-NUMBERS_GIVEN <- c(eps = "1", delta = "1e-6", k = "5", split = "0.5", max_rows = "5", weight_limit = "10",
-                   memory = "2e9", propensity = "0.5", blocks = "12", threshold = "0.2")
+NUMBERS_GIVEN <- c(eps = "1", mu = "0.5", rho = "0.1", delta = "1e-6", k = "5", split = "0.5", max_rows = "5",
+                   weight_limit = "10", memory = "2e9", propensity = "0.5", blocks = "12", threshold = "0.2",
+                   n = "50000", d = "10", effect = "0.2", power = "0.8", events = "1000", event_rate = "0.3")
 FLAGS_GIVEN <- c("inference", "fit_stats", "diagnostics")
 
 # What is sent in another form than it was given.
@@ -34,9 +35,9 @@ begun <- function(name, hints, ...) {
   force(frame$data)
   others <- setdiff(names(formals(f)), c("formula", "data", "weights", "statistic", "..."))
   given <- mget(Filter(Negate(absent), others), frame)
-  for (argument in intersect(names(NUMBERS_GIVEN), c("eps", names(Filter(Negate(is.null), given)))))
-    check_number(given[[argument]], argument, NUMBERS_GIVEN[[argument]])
+  check_numbers(given["eps"])
   given <- Filter(Negate(is.null), given)
+  check_numbers(given)
   for (argument in intersect(FLAGS_GIVEN, names(given))) check_flag(given[[argument]], argument)
   check_bounds(given$bounds)
   budget_sent(given$budget)
@@ -44,6 +45,11 @@ begun <- function(name, hints, ...) {
   check_unit(given$unit, data)
   given$weights <- weight_column(typed$weights, function() frame$weights, data)
   list(call = public_call(typed, name), formula = as_formula(frame$formula), data = data, given = given)
+}
+
+check_numbers <- function(given) {
+  for (name in intersect(names(NUMBERS_GIVEN), names(given)))
+    check_number(given[[name]], name, NUMBERS_GIVEN[[name]])
 }
 
 # What is given of levels and units is used here: they are among the columns that are sent.

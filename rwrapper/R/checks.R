@@ -18,8 +18,10 @@ check_number <- function(x, name, example) {
   refuse(name, " must be one number, such as ", name, " = ", example, ", not ", described(x))
 }
 
+is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
+
 check_text <- function(x, name, example) {
-  if (is.null(x) || (is.character(x) && length(x) == 1L && !is.na(x))) return(invisible())
+  if (is.null(x) || is_text(x)) return(invisible())
   refuse(name, " must be one text, such as ", name, " = ", example, ", not ", described(x))
 }
 
@@ -29,8 +31,7 @@ check_flag <- function(x, name) {
 }
 
 check_method <- function(x, name, options = TRUE) {
-  if (is.character(x) && length(x) == 1L && !is.na(x)) return(invisible())
-  if (options && inherits(x, "dp_options")) return(invisible())
+  if (is_text(x) || (options && inherits(x, "dp_options"))) return(invisible())
   refuse(name, " must be one name, such as ", name, " = ",
          if (name == "select") "\"kendall\"" else "\"auto\"",
          if (options) ", or what a function of options returns, such as ",
@@ -67,7 +68,7 @@ described <- function(x) {
 
 check_unit <- function(unit, data) {
   if (is.null(unit)) return(invisible())
-  if (!is.character(unit) || length(unit) != 1L || !unit %in% names(data))
+  if (!is_text(unit) || !unit %in% names(data))
     refuse("unit: name one column of the data, such as unit = \"person\"")
   x <- data[[unit]]
   # As doubles, which is what an integer64 is without its package, distinct numbers may be equal.

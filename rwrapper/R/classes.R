@@ -119,7 +119,7 @@ with_class_number <- function(formula) {
   if (attr(stats::terms(formula), "intercept") == 0L)
     refuse("formula: the model has an intercept for each class or threshold; leave out the 0 or -1")
   number <- call("I", call("-", call("as.integer", formula[[2L]]), 1))
-  stats::as.formula(call("~", number, formula[[3L]]), environment(formula))
+  formula_of(number, formula[[3L]], environment(formula))
 }
 
 check_classes <- function(response, asked) {
@@ -159,7 +159,7 @@ predict.dp_classes <- function(object, newdata, type = c("class", "probs"), inte
   check_level(level)
   if (interval != "none" && type == "class")
     refuse("interval: write type = \"probs\": limits are those of probabilities")
-  X <- record_rows(object, newdata, winsorise)
+  X <- new_rows(object, newdata, winsorise)
   rows <- row.names(newdata)
   whole <- stats::complete.cases(X)
   # By class, row, and what it is: a probability, its error or a limit.
@@ -184,7 +184,7 @@ class_effects <- function(fit, newdata, level = 0.95) {
   if (!inherits(fit, "dp_classes")) refuse("fit must be made by dp_ordinal() or dp_multinomial()")
   if (missing(newdata) || is.null(newdata)) private_stop("class_effects() without newdata")
   check_level(level)
-  X <- record_rows(fit, newdata, winsorise = FALSE)
+  X <- new_rows(fit, newdata)
   X <- X[stats::complete.cases(X), , drop = FALSE]
   if (!nrow(X)) refuse("newdata has no complete row to average over")
   found <- of_classes(fit, "effects", X, level)

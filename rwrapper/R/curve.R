@@ -83,9 +83,7 @@ surv_columns <- function(formula) {
   check_surv_terms(right)
   wrapped <- lapply(as.list(attr(right, "variables"))[-1L], function(v) call("C", v, quote(contr.treatment)))
   parts <- c(lapply(given[-1L], function(e) call("I", e)), wrapped)
-  columns <- stats::as.formula(
-    call("~", call("I", given[[1L]]), Reduce(function(a, b) call("+", a, b), parts)), environment(formula))
-  structure(columns, given = length(given), groups = as.list(attr(right, "variables"))[-1L])
+  structure(formula_of(call("I", given[[1L]]), parts, environment(formula)), given = length(given), groups = as.list(attr(right, "variables"))[-1L])
 }
 
 # Time first, then start if there is one, and the event.

@@ -76,7 +76,7 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
 
 # The formula with the treatment as its first term; a factor as one column of 0 and 1.
 with_treatment <- function(formula, treatment, data, levels) {
-  if (!is.character(treatment) || length(treatment) != 1L || is.na(treatment))
+  if (!is_text(treatment))
     refuse("treatment must be the name of one column, such as treatment = \"arm\", not ", described(treatment))
   if (length(formula) != 3L) refuse("formula: write an outcome on the left-hand side, outcome ~ age")
   if (treatment %in% all.vars(formula))
@@ -86,7 +86,7 @@ with_treatment <- function(formula, treatment, data, levels) {
   group <- treatment %in% names(levels) || (is.data.frame(data) && is.factor(data[[treatment]]))
   # FALSE and TRUE have contrasts, and times 1 they have none.
   term <- if (group) call("C", name, quote(contr.treatment)) else call("I", call("*", 1, name))
-  stats::as.formula(call("~", formula[[2L]], call("+", term, formula[[3L]])), environment(formula))
+  formula_of(formula[[2L]], list(term, formula[[3L]]), environment(formula))
 }
 
 #' @rdname dp_effect

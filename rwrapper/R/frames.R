@@ -14,8 +14,7 @@ model.frame.dp_lm <- function(formula, data = NULL, ...) {
 #' @rdname dp_lm_methods
 #' @export
 model.matrix.dp_lm <- function(object, data = NULL, ...) {
-  if (!is.null(data))
-    return(if (is.null(object$covariates)) new_rows(object, data) else record_rows(object, data, winsorise = FALSE))
+  if (!is.null(data)) return(new_rows(object, data))
   check_asker(topenv(parent.frame()), "model.matrix()")
   design <- list(terms = stats::terms(object), contrasts = object$contrasts)
   X <- model_rows(design, stats::model.frame(object))
@@ -29,13 +28,17 @@ check_asker <- function(home, what) {
 }
 
 empty_column <- function(source) {
-  switch(source$kind, number = numeric(), logical = logical(), text = character(),
+  switch(source$kind, logical = logical(), text = character(),
          factor = factor(character(), source$levels),
          ordered = factor(character(), source$levels, ordered = TRUE),
-         date = structure(numeric(), class = "Date"),
-         time = structure(numeric(), class = c("POSIXct", "POSIXt")),
-         span = structure(numeric(), class = "difftime", units = source$units),
-         matrix = matrix(numeric(), 0L, source$width, dimnames = list(NULL, source$names)))
+         matrix = matrix(numeric(), 0L, source$width, dimnames = list(NULL, source$names)),
+         timed(numeric(), source))
+}
+
+# Numbers of days or seconds as the dates or times that they are.
+timed <- function(x, source) {
+  if (!source$kind %in% c("date", "time", "span")) return(x)
+  structure(x, class = KIND_CLASSES[[source$kind]], units = if (source$kind == "span") source$units)
 }
 
 #' @export
@@ -67,26 +70,23 @@ family.dp_lm <- function(object, ...) {
 # New rows for a fit: columns of the kinds that it was made from, and limits of what it learned.
 
 #' The model matrix of new rows
+#'
+#' Of a model that makes several rows of each record: its covariates, offsets and dummies of strata, in the
+#' order of the fit.
 #' @noRd
-new_rows <- function(object, newdata) {
-  new <- new_frame(object, newdata)
-  model_rows(new$design, new$frame)[, names(object$coefficients), drop = FALSE]
-}
-
-# New records of a model that makes several rows of each: covariates, offsets and dummies of strata, in
-# the order of the fit.
-record_rows <- function(object, newdata, winsorise) {
+new_rows <- function(object, newdata, winsorise = FALSE) {
   new <- new_frame(object, newdata)
   X <- model_rows(new$design, new$frame)
-  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
-  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
-  for (name in names(object$strata)) X <- cbind(X, strata_rows(newdata, name, object$strata[[name]]))
-  X <- X[, object$covariates, drop = FALSE]
-  if (!winsorise || is.null(object$limits)) return(X)
-  moved <- X
-  # Limits are of all coefficients but the intercept, and of the response.
-  at <- match(colnames(X), covariate_of(object)[names(object$coefficients) != "(Intercept)"])
-  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
+  columns <- names(object$coefficients)
+  if (!is.null(object$covariates)) {
+    offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
+    strata <- lapply(names(object$strata), function(name) strata_rows(newdata, name, object$strata[[name]]))
+    X <- do.call(cbind, c(list(X), offsets, strata))
+    columns <- object$covariates
+  }
+  X <- X[, columns, drop = FALSE]
+  if (!winsorise) return(X)
+  moved <- winsorised(X, object$limits, covariate_of(object)[names(object$coefficients) != "(Intercept)"])
   warn_of_moved(X, moved)
   moved
 }
@@ -156,12 +156,12 @@ in_words <- function(kind) {
          time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
 }
 
-# Beyond the limits of the fit nothing was learned: values are moved to them. The response has the
-# last ones.
-winsorised <- function(X, limits) {
+# Beyond the limits of the fit nothing was learned: values are moved to them. They are those of the columns of
+# all coefficients but the intercept; the response has the last ones.
+winsorised <- function(X, limits, columns = setdiff(colnames(X), "(Intercept)")) {
   if (is.null(limits)) return(X)
-  slopes <- which(colnames(X) != "(Intercept)")
-  for (i in seq_along(slopes)) X[, slopes[i]] <- within_limits(X[, slopes[i]], limits[i, ])
+  at <- match(colnames(X), columns)
+  for (j in which(!is.na(at))) X[, j] <- within_limits(X[, j], limits[at[j], ])
   X
 }
 

@@ -68,7 +68,7 @@ family_sent <- function(family) {
              family$family, if (family$family == "Gamma") "(link = \"log\")" else "()")
     family <- if (family$family == "Gamma") "gamma" else family$family
   }
-  if (!is.character(family) || length(family) != 1L || is.na(family))
+  if (!is_text(family))
     refuse("family must be binomial(), poisson(), gaussian(), Gamma(\"log\"), negative.binomial() or ",
            "Quantile(), not ", described(family))
   family

@@ -56,15 +56,13 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
 # All columns on the right; on the left one of the numbers a second time, since a design has a response.
 all_columns <- function(formula, data, apart) {
   if (!inherits(formula, "formula")) refuse("formula: write the columns, such as ~ price + carat")
-  right <- formula[[length(formula)]]
-  if (identical(right, as.name(".")))
-    right <- Reduce(function(a, b) call("+", a, b), lapply(setdiff(names(data), apart), as.name))
-  if (length(formula) == 3L) right <- call("+", formula[[2L]], right)
-  used <- intersect(all.vars(right), names(data))
+  parts <- as.list(formula)[-1L]
+  if (identical(parts[[length(parts)]], as.name(".")))
+    parts <- c(parts[-length(parts)], lapply(setdiff(names(data), apart), as.name))
+  used <- intersect(unlist(lapply(parts, all.vars)), names(data))
   number <- Filter(function(name) is.numeric(data[[name]]) && is.null(dim(data[[name]])), used)
   if (!length(number)) refuse("formula: one of the columns must be numeric")
-  left <- call("I", as.name(number[1L]))
-  stats::as.formula(call("~", left, right), globalenv())
+  formula_of(call("I", as.name(number[1L])), parts, globalenv())
 }
 
 # The columns without their rows: names, types and levels are public.
@@ -92,8 +90,7 @@ moments_lm <- function(moments, formula, instruments = NULL) {
   posed <- posed_model(moments, formula, "moments_lm()")
   if (!is.null(instruments)) {
     if (!inherits(instruments, "formula")) refuse("instruments: write them as ~ z + a")
-    both <- stats::as.formula(call("~", posed$design$formula[[2L]], instruments[[length(instruments)]]),
-                              globalenv())
+    both <- formula_of(posed$design$formula[[2L]], instruments[[length(instruments)]], globalenv())
     posed$sent$instruments <- as.list(regressor_names(
       design_of(both, moments$columns, bounds = moments$bounds)))
   }

@@ -6,15 +6,21 @@ plot.dp_plan <- function(x, main = NULL, xlab = NULL, ylab = NULL, xlim = NULL, 
                          col = NULL, cex = 1, of = c("width", "power"), ...) {
   of <- match.arg(of)
   if (!is.null(x$events)) refuse("plans for survival have no plot; write print(x)")
+  if (of == "power" && is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
   col <- chosen_colors(col, COLORS[c("sampling", "accent")])
   if (is.null(main))
     main <- sprintf("%s units, %d regressor%s, %s", format(x$n, big.mark = ",", scientific = FALSE),
                     as.integer(x$d), if (x$d == 1) "" else "s", x$method)
   drawn <- if (of == "power") plot_power else plot_width
-  drawn(x, main, xlab, ylab, xlim, ylim, col, cex, ...)
+  old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
+                       cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
+  on.exit(graphics::par(old))
+  shown <- drawn(x, xlab, ylab, xlim, ylim, col, ...)
+  draw_title(main, 0.8)
+  invisible(shown)
 }
 
-plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
+plot_width <- function(x, xlab, ylab, xlim, ylim, col, ...) {
   shown <- as.data.frame(x$curve)
   shown$width[!is.finite(shown$width)] <- NA
   top <- 1.3 * max(2, shown$width, na.rm = TRUE)
@@ -22,9 +28,6 @@ plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
   if (is.null(ylab)) ylab <- paste("interval width /", x$exact)
   if (is.null(xlim)) xlim <- range(shown$eps)
   if (is.null(ylim)) ylim <- c(0.95, top)
-  old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
-                       cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
-  on.exit(graphics::par(old))
   graphics::plot.default(shown$eps, shown$width, type = "n", log = "xy", axes = FALSE, ann = FALSE,
                          xlim = xlim, ylim = ylim, ...)
   hidden <- is.na(shown$width)
@@ -49,28 +52,22 @@ plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
   graphics::title(xlab = xlab)
   tall <- graphics::par("pin")[2L] / graphics::strwidth(ylab, "inches")
   graphics::mtext(ylab, 2, 2.4, cex = min(1, 1.2 * tall) * graphics::par("cex"))
-  draw_title(main, 0.8)
-  invisible(shown)
+  shown
 }
 
-plot_power <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
-  if (is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
+plot_power <- function(x, xlab, ylab, xlim, ylim, col, ...) {
   shown <- as.data.frame(x$detection)
   if (is.null(xlab)) xlab <- "slope, in residual standard deviations"
   if (is.null(ylab)) ylab <- "power of the 5% test"
   if (is.null(xlim)) xlim <- range(shown$effect)
   if (is.null(ylim)) ylim <- c(0, 1)
-  old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
-                       cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
-  on.exit(graphics::par(old))
   graphics::plot.default(shown$effect, shown$exact, type = "l", col = "grey60", bty = "l", las = 1,
                          xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, ...)
   graphics::lines(shown$effect, shown$power, lwd = 2 * graphics::par("cex"), col = col[["sampling"]])
   if (!is.null(x[["effect"]])) graphics::points(x[["effect"]], x[["power"]], pch = 19, col = col[["accent"]])
   graphics::legend("bottomright", c(x$exact, sprintf("eps = %.3g", x$eps)), lty = 1, lwd = c(1, 2),
                    col = c("grey60", col[["sampling"]]), bty = "n")
-  draw_title(main, 0.8)
-  invisible(shown)
+  shown
 }
 
 log_axis <- function(side, ticks, limits) {

@@ -28,7 +28,7 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
                           winsorise = TRUE, type = "response", ...) {
   no_more("predict()", PREDICT_HINTS, ...)
   types <- c("response", if (inherits(object, "dp_glm")) "link")
-  if (!is.character(type) || length(type) != 1L || !type %in% types)
+  if (!is_text(type) || !type %in% types)
     refuse("predict(): type must be \"response\", the mean response, ",
            if (length(types) > 1L) "or \"link\", ", "not ", described(type))
   family <- if (type == "response") object$family
@@ -40,12 +40,7 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
     refuse("interval: \"prediction\" is for linear models; \"confidence\" is for the mean response")
   scale <- if (interval == "prediction") stats_of(object, "interval = \"prediction\"")$scale else 0
   check_level(level)
-  X <- new_rows(object, newdata)
-  if (winsorise) {
-    moved <- winsorised(X, object$limits)
-    warn_of_moved(X, moved)
-    X <- moved
-  }
+  X <- new_rows(object, newdata, winsorise)
   fit <- drop(X %*% used_coefficients(object)) + new_offset(object, newdata)
   names(fit) <- row.names(newdata)
   error <- mean_errors(X, vcov(object))

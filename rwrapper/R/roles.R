@@ -38,7 +38,7 @@ dp_partition <- function(budget, column, levels = NULL) {
   if (!inherits(budget, "dp_budget") || !is.null(budget$stratum))
     refuse("budget must be a whole budget, made by dp_budget(), not ",
            if (inherits(budget, "dp_budget")) "that of a stratum" else described(budget))
-  if (!is.character(column) || length(column) != 1L || is.na(column) || !nzchar(column))
+  if (!is_text(column) || !nzchar(column))
     refuse("column must be the name of one column, such as column = \"region\", not ",
            described(column))
   levels <- if (is.factor(levels)) as.character(levels) else unname(unlist(levels))
@@ -135,7 +135,7 @@ weight_column <- function(expression, value, data) {
   name <- if (is.name(expression) && as.character(expression) %in% names(data)) as.character(expression)
           else value()
   if (is.null(name)) return(NULL)
-  if (!is.character(name) || length(name) != 1L || !name %in% names(data))
+  if (!is_text(name) || !name %in% names(data))
     refuse("weights: name one column of the data, such as weights = w; make it before the call")
   x <- data[[name]]
   if (!is.numeric(x) || length(dim(x)) || inherits(x, "integer64"))

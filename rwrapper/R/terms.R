@@ -20,6 +20,12 @@ check_formula <- function(formula, columns) {
   without_unused(terms)
 }
 
+# A formula of a term, or of the sum of a list of them.
+formula_of <- function(left, right, home) {
+  if (is.list(right)) right <- Reduce(function(a, b) call("+", a, b), right)
+  stats::as.formula(call("~", left, right), home)
+}
+
 # y ~ . - s mentions s without using it.
 without_unused <- function(terms) {
   factors <- attr(terms, "factors")
