@@ -57,13 +57,10 @@ dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", 
                        bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL, weight_limit = NULL,
                        budget = NULL, memory = NULL, rng = NULL, ...) {
   asked <- begun("dp_ordinal", CLASS_HINTS, ...)
-  link <- c(logistic = "logit", probit = "probit")[[match.arg(method)]]
   asked$given$method <- NULL
-  asked$given$link <- link
-  fit <- class_fit("ordinal", asked)
-  if (inherits(fit, "dp_not_released")) return(fit)
-  fit$family <- list(name = "ordinal", link = link)
-  fit$zeta <- fit$coefficients[thresholds_of(fit)]
+  asked$given$link <- c(logistic = "logit", probit = "probit")[[match.arg(method)]]
+  fit <- class_fit("ordinal", asked, asked$given$link)
+  if (inherits(fit, "dp_ordinal")) fit$zeta <- fit$coefficients[thresholds_of(fit)]
   fit
 }
 
@@ -71,13 +68,8 @@ dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", 
 #' @export
 dp_multinomial <- function(formula, data, eps, delta = 1e-5, levels = NULL, bounds = NULL, unit = NULL,
                            max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL,
-                           memory = NULL, rng = NULL, ...) {
-  asked <- begun("dp_multinomial", CLASS_HINTS, ...)
-  fit <- class_fit("multinomial", asked)
-  if (inherits(fit, "dp_not_released")) return(fit)
-  fit$family <- list(name = "multinomial", link = "logit")
-  fit
-}
+                           memory = NULL, rng = NULL, ...)
+  class_fit("multinomial", begun("dp_multinomial", CLASS_HINTS, ...), "logit")
 
 CLASS_HINTS <- c(
   LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "ledger", "alpha", "level",
@@ -87,7 +79,7 @@ CLASS_HINTS <- c(
   link = "write method = \"probit\"", family = "leave it out: the function says which model it is"
 )
 
-class_fit <- function(model, asked) {
+class_fit <- function(model, asked, link) {
   formula <- asked$formula
   posed <- with_class_number(formula)
   response <- as.character(formula[[2L]])
@@ -105,6 +97,7 @@ class_fit <- function(model, asked) {
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$response <- response
   fit$lev <- classes
+  fit$family <- list(name = model, link = link)
   fit$covariates <- answer$classes$covariates
   fit$json <- answer$json
   structure(fit, class = c(paste0("dp_", model), "dp_classes", "dp_lm"))
@@ -151,15 +144,13 @@ of_classes <- function(object, what, X, level)
 #' @export
 predict.dp_classes <- function(object, newdata, type = c("class", "probs"), interval = c("none", "confidence"),
                                level = 0.95, winsorise = TRUE, ...) {
-  no_more("predict()", c(PREDICT_HINTS, se.fit = "write interval = \"confidence\""), ...)
-  if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
+  hints <- c(PREDICT_HINTS, se.fit = "write interval = \"confidence\"")
+  X <- predicted_rows(object, newdata, winsorise, hints, ...)
   type <- match.arg(type)
   interval <- match.arg(interval)
-  check_flag(winsorise, "winsorise")
   check_level(level)
   if (interval != "none" && type == "class")
     refuse("interval: write type = \"probs\": limits are those of probabilities")
-  X <- new_rows(object, newdata, winsorise)
   rows <- row.names(newdata)
   whole <- stats::complete.cases(X)
   # By class, row, and what it is: a probability, its error or a limit.

@@ -99,8 +99,7 @@ check_variable <- function(x, name) {
   if (is.factor(x) && nlevels(x) < 2L)
     refuse("column ", shown, " needs at least two levels, not ", nlevels(x))
   if (!(is.numeric(x) || is.factor(x) || is.logical(x) || inherits(x, c("Date", "POSIXct", "difftime"))))
-    refuse("column ", shown, " of class ", class(x)[1L], " is neither numeric nor a factor; ",
-           "convert it before the call")
+    refuse_column(x, name)
 }
 
 check_response <- function(y, name) {

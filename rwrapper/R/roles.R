@@ -131,7 +131,6 @@ pack_strata <- function(x, levels) {
 # The name of a column, typed as lm() takes it or as text.
 weight_column <- function(expression, value, data) {
   if (is.null(expression)) return(NULL)
-  data <- data_of(data)
   name <- if (is.name(expression) && as.character(expression) %in% names(data)) as.character(expression)
           else value()
   if (is.null(name)) return(NULL)

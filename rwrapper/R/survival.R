@@ -179,12 +179,10 @@ of_hazards <- function(fit, what, level, ...) {
 #' @export
 predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "risk"), se.fit = FALSE, level = 0.95,
                                 simultaneous = FALSE, winsorise = TRUE, ...) {
-  no_more("predict()", c(PREDICT_HINTS, interval = "write level = 0.95: curves have limits"), ...)
-  if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
+  hints <- c(PREDICT_HINTS, interval = "write level = 0.95: curves have limits")
+  X <- predicted_rows(object, newdata, winsorise, hints, ...)
   type <- match.arg(type)
-  check_flag(winsorise, "winsorise")
   check_flag(simultaneous, "simultaneous")
-  X <- new_rows(object, newdata, winsorise)
   if (type != "survival") return(compared_hazards(object, X, type, se.fit, row.names(newdata)))
   table <- of_hazards(object, "survival", level, simultaneous = simultaneous, rows = pack_doubles(X), count = nrow(X))
   data.frame(row = rep(row.names(newdata), each = length(object$periods$edges) - 1L), table)
