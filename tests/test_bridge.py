@@ -88,7 +88,7 @@ for ledger in (None, sys.argv[0] + ".ledger"):
         paid = {**budget, "stratum": {"column": "sex", "position": position}}
         asked("lm", matrix=matrix(strata=True), budget=paid, **common)
     assert asked("budget_state", **budget)["remaining"]["eps"] == 1.0
-asked("version")
+asked("defaults", kind="TukeyEM")
 """
 
 

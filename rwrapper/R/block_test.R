@@ -21,7 +21,6 @@
 #' @param threshold P-values up to this are small.
 #' @param unit Name of the column of the protected unit; `NULL`: one row is one unit. Rows without one
 #'   are left out.
-#' @param x A test.
 #' @inheritParams dp_lm
 #' @param ... Must be empty.
 #' @return An object of class `dp_test`, which is an `htest` too: `statistic`, the noisy count of

@@ -220,5 +220,4 @@ _FUNCTIONS: dict[str, Callable[[Sent], Any]] = {
     "columns": lambda request: column_kinds(list(request["paths"])),
     "diamonds": _diamonds,
     "defaults": _defaults,
-    "version": lambda _: dpreg.__version__,
 }
