@@ -18,6 +18,9 @@ check_number <- function(x, name, example) {
   refuse(name, " must be one number, such as ", name, " = ", example, ", not ", described(x))
 }
 
+# As in R 4.4.
+`%||%` <- function(x, y) if (is.null(x)) y else x
+
 is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 check_text <- function(x, name, example) {
@@ -83,7 +86,7 @@ check_unit <- function(unit, data) {
 no_more <- function(what, hints, ...) {
   given <- as.list(substitute(list(...)))[-1L]
   if (!length(given)) return(invisible())
-  name <- if (is.null(names(given))) "" else names(given)[1L]
+  name <- names(given)[1L] %||% ""
   if (!nzchar(name)) refuse(what, " has too many arguments: what is ", deparsed(given[[1L]]), "?")
   refuse(what, " has no argument ", sQuote(name, FALSE),
          if (name %in% names(hints)) paste0(": ", hints[[name]]))

@@ -95,7 +95,7 @@ surv_given <- function(formula, examples) {
     refuse("formula: the left-hand side must be Surv(); ", examples)
   given <- as.list(left)[-1L]
   of <- list(c("time", "event"), c("time", "time2", "event"))[[max(1L, min(2L, length(given) - 1L))]]
-  named <- if (is.null(names(given))) rep("", length(given)) else names(given)
+  named <- names(given) %||% rep("", length(given))
   if (length(given) != length(of) || !all(named %in% c("", of)))
     refuse("formula: Surv() takes times to one event, censored on the right, and delayed entry; ",
            examples)
@@ -240,14 +240,14 @@ print.dp_curve <- function(x, ...) {
 plot.dp_curve <- function(x, level = 0.95, simultaneous = TRUE, main = NULL, xlab = "time",
                           ylab = "survival", col = NULL, ...) {
   table <- as.data.frame(x, level = level, simultaneous = simultaneous)
-  if (is.null(main)) main <- paste0("Survival, eps = ", format(x$privacy$epsilon))
-  draw_curves(split(table, table$strata), x$start, main, xlab, ylab, col, ...)
+  draw_curves(split(table, table$strata), x, x$start, main, xlab, ylab, col, ...)
   invisible(table)
 }
 
 # One curve with its band for each part.
-draw_curves <- function(parts, begin, main, xlab, ylab, col, ...) {
-  col <- rep_len(if (is.null(col)) unname(c(COLORS, grDevices::palette.colors(8)[-1L])) else col, length(parts))
+draw_curves <- function(parts, of, begin, main, xlab, ylab, col, ...) {
+  col <- rep_len(col %||% unname(c(COLORS, grDevices::palette.colors(8)[-1L])), length(parts))
+  main <- main %||% paste0("Survival, eps = ", format(of$privacy$epsilon))
   last <- max(vapply(parts, function(part) max(part$time), 0))
   graphics::plot(c(begin, last), c(0, 1), type = "n", main = main, xlab = xlab, ylab = ylab, ...)
   for (k in seq_along(parts)) {

@@ -136,8 +136,7 @@ model_variables <- function(design, columns, n) {
 
 # What is evaluated for the variables of a formula: themselves, or with the intervals of bases.
 evaluated_calls <- function(terms) {
-  calls <- attr(terms, "predvars")
-  as.list(if (is.null(calls)) attr(terms, "variables") else calls)[-1L]
+  as.list(attr(terms, "predvars") %||% attr(terms, "variables"))[-1L]
 }
 
 deparsed <- function(e, ...) paste(deparse(e, width.cutoff = 500L, ...), collapse = " ")
@@ -158,7 +157,7 @@ model_rows <- function(design, frame) {
 
 # All columns of the model matrix but the intercept, or those that a selection kept.
 regressor_names <- function(design)
-  if (is.null(design$kept)) setdiff(design$names, "(Intercept)") else design$kept
+  design$kept %||% setdiff(design$names, "(Intercept)")
 
 #' The columns of the model matrix, one vector each
 #' @noRd

@@ -109,11 +109,11 @@ plot.dp_effect <- function(x, parm, level = 0.95, main = NULL, xlab = NULL, xlim
   ends <- c("estimate", "lower", "upper")
   shown[parm == "effect", ends] <- shown[parm == "effect", ends] + control
   at <- rev(seq_along(parm))
-  if (is.null(main)) main <- sprintf("%s on %s: %s, %s", x$treatment, outcome, x$method, cost_of(x$privacy))
-  if (is.null(xlab)) xlab <- sprintf("mean of %s, with %g%% intervals", outcome, 100 * level)
-  if (is.null(xlim)) xlim <- range(control, unlist(shown[drawn, ends]))
-  old <- open_plot(at, parm, with_error(x$coefficients[parm], standard_errors(x)[parm]), legend = TRUE,
-                   main = main, xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, axis = EFFECT_AXIS, ...)
+  old <- open_plot(
+    at, parm, with_error(x$coefficients[parm], standard_errors(x)[parm]), legend = TRUE,
+    main = main %||% sprintf("%s on %s: %s, %s", x$treatment, outcome, x$method, cost_of(x$privacy)),
+    xlab = xlab %||% sprintf("mean of %s, with %g%% intervals", outcome, 100 * level),
+    xlim = xlim %||% range(control, unlist(shown[drawn, ends])), ylim = ylim, cex = cex, axis = EFFECT_AXIS, ...)
   on.exit(graphics::par(old))
   graphics::abline(v = control, col = "grey60")
   draw_intervals(shown, at, drawn, col, control)

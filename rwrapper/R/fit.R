@@ -142,7 +142,7 @@ private_fit <- function(name, asked, start = NULL) {
   chosen <- if (inherits(asked$formula, "dp_selection")) asked$formula
   if (!is.null(chosen) && !is.null(given$select))
     refuse("select: the formula is a selection already; leave select out")
-  formula <- if (is.null(chosen)) asked$formula else chosen$formula
+  formula <- chosen$formula %||% asked$formula
   groups <- effects_in(formula)
   within <- has_unit_effects(groups, given$unit)
   if (within)

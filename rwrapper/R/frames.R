@@ -59,7 +59,7 @@ labels.dp_lm <- function(object, ...) attr(stats::terms(object), "term.labels")
 
 #' @export
 family.dp_lm <- function(object, ...) {
-  name <- if (is.null(object$family)) "gaussian" else object$family$name
+  name <- object$family$name %||% "gaussian"
   switch(name, gaussian = stats::gaussian(), binomial = stats::binomial(object$family$link),
          poisson = stats::poisson(), gamma = stats::Gamma("log"),
          dpreg_stop("private", "family(): a ", switch(name, survival = "model of proportional hazards",

@@ -102,18 +102,18 @@ family_of <- function(answer) {
 }
 
 mean_of <- function(family, predictor)
-  switch(if (is.null(family)) "identity" else family$link, logit = stats::plogis(predictor),
+  switch(family$link %||% "identity", logit = stats::plogis(predictor),
          probit = stats::pnorm(predictor), cloglog = -expm1(-exp(predictor)),
          log = exp(predictor), predictor)
 
 # The derivative of mean_of().
 slope_of <- function(family, predictor)
-  switch(if (is.null(family)) "identity" else family$link, logit = stats::dlogis(predictor),
+  switch(family$link %||% "identity", logit = stats::dlogis(predictor),
          probit = stats::dnorm(predictor), cloglog = exp(pmin(predictor, 700) - exp(predictor)),
          log = exp(predictor), 1)
 
 family_title <- function(family)
-  switch(if (is.null(family)) "gaussian" else family$name, gaussian = "linear", binomial = "logistic",
+  switch(family$name %||% "gaussian", gaussian = "linear", binomial = "logistic",
          poisson = "Poisson", gamma = "gamma", survival = "proportional hazards",
          ordinal = paste("ordered", family$link), multinomial = "multinomial logit",
          negativebinomial = paste0("negative binomial (theta ", format(1 / family$alpha, digits = 3L), ")"),

@@ -8,7 +8,7 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) return("this fit was made in Python from a formula that R cannot read")
   if (!is.null(object$within)) return("the effects of units are not released, and without them there are no means")
   needed <- regressors_of(object)
-  if (is.null(data)) data <- scattered_data(...)
+  data <- data %||% scattered_data(...)
   lacking <- setdiff(needed, names(data))
   values <- lapply(object$source[lacking], function(s)
     if (s$kind == "logical") c(FALSE, TRUE) else s$levels)
@@ -29,7 +29,7 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
     if (!is.null(s$levels))
       data[[name]] <- factor(data[[name]], s$levels, ordered = s$kind == "ordered")
   }
-  structure(data[needed], call = if (is.null(object$call)) quote(dp_lm()) else object$call,
+  structure(data[needed], call = object$call %||% quote(dp_lm()),
             terms = grid_terms(object, needed), predictors = needed, responses = character())
 }
 

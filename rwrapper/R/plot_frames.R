@@ -22,7 +22,6 @@ fitting_size <- function(lines, room) {
 # what par() was.
 open_plot <- function(y, labels, values, legend, main, xlab, xlim, ylim = NULL, cex = 1, axis = 0, ...) {
   check_number(cex, "cex", "1.2")
-  if (is.null(ylim)) ylim <- c(0.4, length(y) + 0.6)
   before <- graphics::par(c("cex", "mar", "mgp", "tcl"))
   graphics::par(cex = 1)
   left <- label_lines(labels)
@@ -30,7 +29,8 @@ open_plot <- function(y, labels, values, legend, main, xlab, xlim, ylim = NULL, 
   above <- axis + if (legend) 3.6 else 2.2
   graphics::par(cex = cex * fitting_size(c(left + right, 3.6 + above + min(length(y), 12)), c(1.6, 0.2)))
   graphics::par(mar = c(3.6, left, above, right), mgp = c(2.2, 0.6, 0), tcl = -0.3)
-  graphics::plot.default(rep(0, length(y)), y, type = "n", axes = FALSE, ann = FALSE, xlim = xlim, ylim = ylim, ...)
+  graphics::plot.default(rep(0, length(y)), y, type = "n", axes = FALSE, ann = FALSE, xlim = xlim,
+                         ylim = ylim %||% c(0.4, length(y) + 0.6), ...)
   graphics::axis(1)
   # Every name is shown, in smaller letters where there are many.
   small <- min(1, graphics::par("pin")[2L] / (1.1 * graphics::par("csi") * (length(y) + 0.2)))

@@ -64,14 +64,13 @@ plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), r
     shown <- moved$shown
     mark <- moved$mark
   }
-  if (is.null(xlab)) xlab <- axis_title(bare, if (around) "around" else scale, level)
-  if (is.null(xlim)) xlim <- plotted_range(shown, drawn, mark, scale)
-  if (is.null(main))
-    main <- sprintf("%s: %s, %s", x$response, x$method, cost_of(x$privacy))
   values <- if (bare) sprintf("%.4g", x$coefficients[parm])
             else with_error(x$coefficients[parm], standard_errors(x)[parm])
-  old <- open_plot(at, parm, values, legend = !bare, main = main, xlab = xlab,
-                   xlim = xlim, ylim = ylim, cex = cex, ...)
+  old <- open_plot(
+    at, parm, values, legend = !bare,
+    main = main %||% sprintf("%s: %s, %s", x$response, x$method, cost_of(x$privacy)),
+    xlab = xlab %||% axis_title(bare, if (around) "around" else scale, level),
+    xlim = xlim %||% plotted_range(shown, drawn, mark, scale), ylim = ylim, cex = cex, ...)
   on.exit(graphics::par(old))
   graphics::abline(v = 0, col = "grey60")
   if (bare) {

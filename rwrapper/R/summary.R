@@ -5,7 +5,7 @@
 summary.dp_lm <- function(object, ...) {
   estimate <- object$coefficients
   error <- standard_errors(object)
-  sampling <- if (is.null(object$sampling)) rep(NA_real_, length(error)) else object$sampling
+  sampling <- object$sampling %||% rep(NA_real_, length(error))
   ratio <- estimate / error
   coefficients <- cbind(estimate, error, sampling, sqrt(pmax(error^2 - sampling^2, 0)), ratio,
                         p_values(object$law, ratio))

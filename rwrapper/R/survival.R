@@ -242,7 +242,7 @@ plot.dp_survival <- function(x, newdata = NULL, level = 0.95, simultaneous = TRU
                              ylab = "survival", col = NULL, ...) {
   if (is.null(newdata)) return(NextMethod())
   table <- stats::predict(x, newdata, level = level, simultaneous = simultaneous)
-  if (is.null(main)) main <- paste0("Survival, eps = ", format(x$privacy$epsilon))
-  draw_curves(split(table, factor(table$row, unique(table$row))), x$periods$edges[1L], main, xlab, ylab, col, ...)
+  parts <- split(table, factor(table$row, unique(table$row)))
+  draw_curves(parts, x, x$periods$edges[1L], main, xlab, ylab, col, ...)
   invisible(table)
 }

@@ -212,7 +212,7 @@ result_kind <- function(first, name, rule, values) {
   if (is.null(rule$gives)) return(first)
   if (!rule$gives %in% c("factor", "ordered")) return(kind(rule$gives))
   if (name == "cut" && identical(values$labels, FALSE)) return(kind("number"))
-  labels <- if (is.null(values$labels)) values$levels else values$labels
+  labels <- values$labels %||% values$levels
   is_ordered <- name == "ordered" || isTRUE(values$ordered) || isTRUE(values$ordered_result) ||
     (name == "factor" && is.null(values$ordered) && first$name == "ordered")
   kind(if (is_ordered) "ordered" else "factor", unique(as.character(labels)))
