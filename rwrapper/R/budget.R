@@ -123,7 +123,4 @@ print.dp_budget <- function(x, ...) {
 #' @export
 as.data.frame.dp_budget <- function(x, ...) charges_of(budget_state(x))
 
-CHARGE_COLUMNS <- c("time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
-                    "failure", "status", "stratum", "unit")
-
-charges_of <- function(state) data.frame(state$charges[CHARGE_COLUMNS])
+charges_of <- function(state) data.frame(state$charges)
