@@ -20,7 +20,6 @@ from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.planning.curves import power_curve, width_curve
 from dpreg.estimation.planning.plan import Plan
-from dpreg.faces.bridge.words import told_in_r
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.classes import OfClasses
 from dpreg.results.effect import below
@@ -69,13 +68,13 @@ def _(fit: dpreg.DPResults) -> dict[str, Any]:
     found = {"released": True, **plain(fit), "start": start}
     if isinstance(fit, StackedResults):
         found["json"] = fit.to_json()
-    return {**told_in_r(found)}
+    return found
 
 
 @fields.register
 def _(none: dpreg.NotReleased) -> dict[str, Any]:
     found = {"text": str(none), **none._fields(), "advice": none.advice}
-    return {**told_in_r({"released": False, **plain(found)})}
+    return {"released": False, **plain(found)}
 
 
 @fields.register
