@@ -60,9 +60,9 @@ times = {**matrix(), "names": ["event", "b", "c"], "response": "time", "read": l
     "columns": [c.tobytes() for c in (np.ones(4000), *x[1:])], "y": np.abs(y).tobytes()}}
 surv = {"formula": "Surv(time, event) ~ b + c", "cuts": [1.0, 2.0], "eps": 20.0}
 hazards = asked("survival", matrix=times, **surv)
-asked("survival_table", fit=hazards["json"], what="baseline", alpha=0.05)
-rows = {"rows": np.zeros((2, 2)).tobytes(), "persons": 2.0, "simultaneous": True}
-asked("survival_table", fit=hazards["json"], what="curves", alpha=0.05, **rows)
+asked("answer", json=hazards["json"], what="baseline", alpha=0.05)
+rows = {"rows": np.zeros((2, 2)).tobytes(), "count": 2.0, "simultaneous": True}
+asked("answer", json=hazards["json"], what="survival", alpha=0.05, **rows)
 codes = {**matrix(), "response": "k", "read": lambda: {
     "columns": [c.tobytes() for c in x], "y": np.digitize(y, (-1.0, 1.0)).astype(float).tobytes()}}
 for model in ("ordinal", "multinomial"):
@@ -70,14 +70,14 @@ for model in ("ordinal", "multinomial"):
     found = asked(model, matrix=codes, **classes)
     for what in ("probs", "effects"):
         rows = {"rows": np.zeros((2, 3)).tobytes(), "count": 2.0}
-        asked("classes_table", fit=found["json"], what=what, alpha=0.05, **rows)
+        asked("answer", json=found["json"], what=what, alpha=0.05, **rows)
 treated = {**matrix(), "groups": {"a": ["a"]}, "read": lambda: {
     "columns": [c.tobytes() for c in ((x[0] > 0) + 0.0, *x[1:])], "y": y.tobytes()}}
 asked("effect", matrix=treated, formula="y ~ b + c", eps=4.0, treatment="a", overlap=[0.05, 0.95])
 asked("moments", matrix=matrix(), **common)
 curve = asked("curve", matrix={**times, "names": ["event"]}, **surv)["json"]
 for what, more in (("curve", {"simultaneous": False}), ("rmst", {}), ("quantile", {"q": 0.5})):
-    asked("curve_table", curve=curve, what=what, alpha=0.05, **more)
+    asked("answer", json=curve, what=what, alpha=0.05, **more)
 asked("plan", n=50000.0, d=3.0, eps=1.0, delta=1e-6, method="auto")
 for ledger in (None, sys.argv[0] + ".ledger"):
     budget = {"ledger": ledger, **asked("new_budget", eps=5.0, delta=1e-4, ledger=ledger)}
@@ -88,7 +88,7 @@ for ledger in (None, sys.argv[0] + ".ledger"):
         paid = {**budget, "stratum": {"column": "sex", "position": position}}
         asked("lm", matrix=matrix(strata=True), budget=paid, **common)
     assert asked("budget_state", **budget)["remaining"]["eps"] == 1.0
-asked("version")
+asked("defaults", kind="TukeyEM")
 """
 
 

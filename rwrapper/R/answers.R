@@ -8,12 +8,6 @@ as_sent <- function(x) {
   x
 }
 
-# What a call sends: the public side of its problem, and what was given; what is NULL is left to Python.
-request_of <- function(formula, design, data, eps, unit, budget, rng, ..., weights = NULL)
-  c(list(formula = deparsed(formula), eps = eps,
-         matrix = sent_design(design, data, unit, budget$stratum, weights)),
-    Filter(Negate(is.null), list(..., weights = weights, budget = budget_sent(budget), rng = seed_sent(rng))))
-
 # As text: R has no integers beyond 2^31.
 seed_sent <- function(rng) {
   if (is.null(rng)) return(NULL)
@@ -23,14 +17,17 @@ seed_sent <- function(rng) {
   format(rng, scientific = FALSE, digits = 17)
 }
 
-# What is shown as Python says it.
-print_text <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
+# Numbers of an answer, in the shape that they had; what was not released is NA. A list without names is
+# one of texts, and may be empty.
+unpacked <- function(value) {
+  if (identical(names(value), c("doubles", "dim"))) value <- unpack_doubles(value)
+  if (is.double(value)) return(replace(value, is.nan(value), NA))
+  if (!is.list(value)) return(value)
+  if (is.null(names(value)) && all(vapply(value, is.character, NA))) return(as.character(unlist(value)))
+  lapply(value, unpacked)
 }
 
 unpack_doubles <- function(packed) {
-  if (is.null(packed)) return(NULL)
   dim <- as.integer(unlist(packed$dim))
   values <- readBin(packed$doubles, "double", prod(dim), endian = "little")
   if (length(dim) > 1L) dim(values) <- dim
@@ -40,9 +37,12 @@ unpack_doubles <- function(packed) {
 # Errors of Python come as values; here they become conditions with a class.
 call_python <- function(name, request) {
   answer <- python_backend()(name, request)
-  if (is.null(answer$error)) return(answer$value)
+  if (is.null(answer$error)) return(unpacked(answer$value))
   dpreg_stop(answer$error$kind, answer$error$message)
 }
+
+# What follows from a release at no cost, from its JSON.
+answer_of <- function(x, what, ...) call_python("answer", list(json = x$json, what = what, ...))
 
 # A release may take long: in a session with somebody at it a line on stderr says how far it has come.
 call_release <- function(name, request, ask = call_python) {

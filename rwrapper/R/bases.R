@@ -97,7 +97,7 @@ basis_limits <- function(call) {
   if (name == "poly") return(outer(sqrt(2 * seq_len(given$degree) + 1), c(-1, 1)))
   free <- isTRUE(given$intercept)
   if (name == "bs") {
-    least <- (if (is.null(given$degree)) 3 else given$degree) + free
+    least <- (given$degree %||% 3) + free
     size <- least + length(inner_knots(given$knots, given$df, least, given$Boundary.knots))
     return(cbind(rep(0, size), 1))
   }

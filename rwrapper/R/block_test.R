@@ -21,7 +21,6 @@
 #' @param threshold P-values up to this are small.
 #' @param unit Name of the column of the protected unit; `NULL`: one row is one unit. Rows without one
 #'   are left out.
-#' @param x A test.
 #' @inheritParams dp_lm
 #' @param ... Must be empty.
 #' @return An object of class `dp_test`, which is an `htest` too: `statistic`, the noisy count of
@@ -37,39 +36,27 @@
 #' }
 dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit = NULL, budget = NULL,
                     rng = NULL, ...) {
-  no_more("dp_test()", LM_HINTS, ...)
   name <- substr(deparsed(substitute(statistic)), 1L, 60L)
   if (!is.function(statistic)) refuse("statistic must be a function of a data frame, not ", described(statistic))
   if (!is.data.frame(data)) refuse("data must be a data frame, whose rows `statistic` is given, not ", described(data))
-  check_number(eps, "eps", "1")
-  check_number(threshold, "threshold", "0.2")
-  if (!is.null(blocks)) check_number(blocks, "blocks", "12")
-  check_unit(unit, data)
-  request <- list(
-    name = name, eps = eps, threshold = threshold,
+  asked <- begun("dp_test", LM_HINTS, ...)
+  request <- c(sent_of(asked$given[names(asked$given) != "threshold"]), list(
+    name = name, threshold = threshold, unit = unit,
     p_value = function(block) p_value_of(statistic, data, block),
     labels = function() pack_labels(if (is.null(unit)) seq_len(nrow(data)) else data[[unit]])
-  )
-  request$blocks <- blocks
-  request$unit <- unit
-  request$budget <- budget_sent(budget)
-  request$rng <- seed_sent(rng)
+  ))
   # What the statistic drew last must not be seen. This is done after the call, not after each block:
   # The bridge writes back the state that it finds when the call ends.
   before <- globalenv()$.Random.seed
   on.exit(if (is.null(before)) suppressWarnings(rm(".Random.seed", envir = globalenv()))
           else assign(".Random.seed", before, globalenv()))
   answer <- call_python("test", request)
-  structure(list(
-    statistic = c(count = answer$count), parameter = c(blocks = answer$blocks, threshold = answer$threshold),
-    p.value = answer$p_value, method = "Private test by blocks", data.name = name,
-    privacy = certificate(answer), text = answer$text
-  ), class = c("dp_test", "htest"))
+  found <- new_result(
+    "dp_test", answer, "text", statistic = c(count = answer$count),
+    parameter = c(blocks = answer$blocks, threshold = answer$threshold),
+    p.value = answer$p_value, method = "Private test by blocks", data.name = name)
+  structure(found, class = c(class(found), "htest"))
 }
-
-#' @rdname dp_test
-#' @export
-print.dp_test <- print_text
 
 # Of some rows, numbered from 0; what goes wrong counts as 1, and nothing is heard of it.
 p_value_of <- function(statistic, data, block) {

@@ -46,23 +46,21 @@
 dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL, mu = NULL, rho = NULL,
                       name = NULL, user = NULL, ...) {
   no_more("dp_budget()", BUDGET_HINTS, ...)
-  totals <- list(eps = eps, mu = mu, rho = rho)
-  examples <- c(eps = "1", mu = "0.5", rho = "0.1")
-  for (total in names(totals))
-    if (!is.null(totals[[total]])) check_number(totals[[total]], total, examples[[total]])
+  totals <- Filter(Negate(is.null), list(eps = eps, mu = mu, rho = rho))
+  check_numbers(totals)
   check_number(delta, "delta", "1e-5")
   check_text(accounting, "accounting", "\"gdp\"")
   check_text(name, "name", "\"visits\"")
   check_text(user, "user", "\"ada\"")
   if (!is.null(ledger)) {
-    if (!is.character(ledger) || length(ledger) != 1L || is.na(ledger) || !nzchar(ledger))
+    if (!is_text(ledger) || !nzchar(ledger))
       refuse("ledger must be the path of a file, not ", described(ledger))
     if (ledger %in% c("basic", "gdp", "zcdp"))
       refuse("ledger must be the path of a file; write accounting = ", described(ledger), ", or ",
              described(file.path(".", ledger)), " for a file of that name")
     ledger <- absolute(ledger)
   }
-  if (all(lengths(totals) == 0L)) {
+  if (!length(totals)) {
     if (is.null(ledger))
       refuse("eps: the total is missing; write dp_budget(eps = 1), or name the ledger of a budget")
     if (!missing(delta) || !is.null(accounting) || !is.null(name))
@@ -74,7 +72,7 @@ dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL
                             user = user))
   }
   made <- call_python("new_budget", Filter(Negate(is.null), asked))
-  structure(Filter(Negate(is.null), c(made, list(ledger = ledger, user = user))), class = "dp_budget")
+  structure(Filter(Negate(is.null), c(made, list(ledger = ledger, user = user))), class = c("dp_budget", "dp_result"))
 }
 
 # The same file after setwd(); normalizePath() leaves a file that is not there yet as it is.
@@ -98,9 +96,6 @@ budget_sent <- function(budget) {
   sent$stratum <- budget$stratum[c("column", "position")]
   sent
 }
-
-#' @export
-summary.dp_budget <- function(object, ...) object
 
 #' @rdname dp_budget
 #' @export
@@ -128,11 +123,4 @@ print.dp_budget <- function(x, ...) {
 #' @export
 as.data.frame.dp_budget <- function(x, ...) charges_of(budget_state(x))
 
-CHARGE_COLUMNS <- c("time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
-                    "failure", "status", "stratum", "unit")
-
-charges_of <- function(state) {
-  columns <- lapply(state$charges[CHARGE_COLUMNS], function(column)
-    if ("doubles" %in% names(column)) unpack_doubles(column) else as.character(unlist(column)))
-  data.frame(columns)
-}
+charges_of <- function(state) data.frame(state$charges)

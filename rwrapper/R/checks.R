@@ -18,16 +18,13 @@ check_number <- function(x, name, example) {
   refuse(name, " must be one number, such as ", name, " = ", example, ", not ", described(x))
 }
 
-# Those that are given, each with an example for whoever gave something else.
-NUMBERS_GIVEN <- c(delta = "1e-6", k = "5", split = "0.5", max_rows = "5", weight_limit = "10", memory = "2e9",
-                   propensity = "0.5")
-check_numbers <- function(given) {
-  for (name in intersect(names(NUMBERS_GIVEN), names(given)))
-    if (!is.null(given[[name]])) check_number(given[[name]], name, NUMBERS_GIVEN[[name]])
-}
+# As in R 4.4.
+`%||%` <- function(x, y) if (is.null(x)) y else x
+
+is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 check_text <- function(x, name, example) {
-  if (is.null(x) || (is.character(x) && length(x) == 1L && !is.na(x))) return(invisible())
+  if (is.null(x) || is_text(x)) return(invisible())
   refuse(name, " must be one text, such as ", name, " = ", example, ", not ", described(x))
 }
 
@@ -37,8 +34,7 @@ check_flag <- function(x, name) {
 }
 
 check_method <- function(x, name, options = TRUE) {
-  if (is.character(x) && length(x) == 1L && !is.na(x)) return(invisible())
-  if (options && inherits(x, "dp_options")) return(invisible())
+  if (is_text(x) || (options && inherits(x, "dp_options"))) return(invisible())
   refuse(name, " must be one name, such as ", name, " = ",
          if (name == "select") "\"kendall\"" else "\"auto\"",
          if (options) ", or what a function of options returns, such as ",
@@ -62,12 +58,6 @@ check_bounds <- function(bounds) {
   if (length(again)) refuse("bounds: ", sQuote(again[1L], FALSE), " is given twice")
 }
 
-# As Python takes them; NULL is not sent.
-bounds_sent <- function(bounds) {
-  check_bounds(bounds)
-  if (!is.null(bounds)) lapply(bounds, as.list)
-}
-
 described <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function; call it")
@@ -81,7 +71,7 @@ described <- function(x) {
 
 check_unit <- function(unit, data) {
   if (is.null(unit)) return(invisible())
-  if (!is.character(unit) || length(unit) != 1L || is.na(unit))
+  if (!is_text(unit))
     refuse("unit must be the name of one column, such as unit = \"person\", not ", described(unit))
   if (!unit %in% names(data)) no_such_column("unit", unit, names(data))
   x <- data[[unit]]
@@ -97,7 +87,7 @@ check_unit <- function(unit, data) {
 no_more <- function(what, hints, ...) {
   given <- as.list(substitute(list(...)))[-1L]
   if (!length(given)) return(invisible())
-  name <- if (is.null(names(given))) "" else names(given)[1L]
+  name <- names(given)[1L] %||% ""
   if (!nzchar(name)) refuse(what, " has too many arguments: what is ", deparsed(given[[1L]]), "?")
   refuse(what, " has no argument ", sQuote(name, FALSE),
          if (name %in% names(hints)) paste0(": ", hints[[name]]))

@@ -57,19 +57,11 @@ NULL
 dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", "probit"), levels = NULL,
                        bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL, weight_limit = NULL,
                        budget = NULL, memory = NULL, rng = NULL, ...) {
-  no_more("dp_ordinal()", CLASS_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_ordinal")
-  force(data)
-  link <- c(logistic = "logit", probit = "probit")[[match.arg(method)]]
-  given <- list(delta = if (!missing(delta)) delta, link = link, max_rows = max_rows, memory = memory,
-                weights = weight_column(substitute(weights), function() weights, data), rng = rng,
-                weight_limit = weight_limit)
-  fit <- class_fit("ordinal", call, formula, data, eps, given, levels, bounds, unit, budget)
-  if (inherits(fit, "dp_not_released")) return(fit)
-  fit$family <- list(name = "ordinal", link = link)
-  fit$zeta <- fit$coefficients[thresholds_of(fit)]
+  asked <- begun("dp_ordinal", CLASS_HINTS, ...)
+  asked$given$method <- NULL
+  asked$given$link <- c(logistic = "logit", probit = "probit")[[match.arg(method)]]
+  fit <- class_fit("ordinal", asked, asked$given$link)
+  if (inherits(fit, "dp_ordinal")) fit$zeta <- fit$coefficients[thresholds_of(fit)]
   fit
 }
 
@@ -77,20 +69,8 @@ dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", 
 #' @export
 dp_multinomial <- function(formula, data, eps, delta = 1e-5, levels = NULL, bounds = NULL, unit = NULL,
                            max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL,
-                           memory = NULL, rng = NULL, ...) {
-  no_more("dp_multinomial()", CLASS_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_multinomial")
-  force(data)
-  given <- list(delta = if (!missing(delta)) delta, max_rows = max_rows, memory = memory,
-                weights = weight_column(substitute(weights), function() weights, data), rng = rng,
-                weight_limit = weight_limit)
-  fit <- class_fit("multinomial", call, formula, data, eps, given, levels, bounds, unit, budget)
-  if (inherits(fit, "dp_not_released")) return(fit)
-  fit$family <- list(name = "multinomial", link = "logit")
-  fit
-}
+                           memory = NULL, rng = NULL, ...)
+  class_fit("multinomial", begun("dp_multinomial", CLASS_HINTS, ...), "logit")
 
 CLASS_HINTS <- c(
   LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "ledger", "alpha", "level",
@@ -100,37 +80,26 @@ CLASS_HINTS <- c(
   link = "write method = \"probit\"", family = "leave it out: the function says which model it is"
 )
 
-class_fit <- function(model, call, formula, data, eps, given, levels, bounds, unit, budget) {
-  check_number(eps, "eps", "1")
-  check_numbers(given)
-  data <- data_of(data)
-  check_unit(unit, data)
-  given$budget <- budget_sent(budget)
-  formula <- as_formula(formula)
+class_fit <- function(model, asked, link) {
+  formula <- asked$formula
   posed <- with_class_number(formula)
   response <- as.character(formula[[2L]])
-  seen <- without_weights(seen_by_formula(data, posed, unit, budget$stratum), posed, given$weights)
-  levels <- levels_seen(levels, unit, budget$stratum)
-  check_classes(response, seen, levels)
-  design <- design_of(posed, seen, levels, bounds)
+  check_classes(response, seen_by(asked, posed))
+  design <- seen_design(asked, posed)
   classes <- design$source[[response]]$levels
   if (response %in% all.vars(design$terms[[3L]]))
     refuse("formula: ", sQuote(response, FALSE), " is the response and on the right too; leave it out there")
-  matrix <- sent_design(design, data, unit, budget$stratum, given$weights)
-  matrix$response <- response
-  given$levels <- stats::setNames(list(as.list(classes)), response)
-  given$bounds <- bounds_sent(bounds)
-  given$rng <- seed_sent(given$rng)
-  request <- c(list(formula = deparsed(formula), eps = eps, matrix = matrix), Filter(Negate(is.null), given))
+  request <- request_of(asked, design, levels = stats::setNames(list(as.list(classes)), response))
+  request$matrix$response <- response
   answer <- call_release(model, request)
-  answer$names <- sub(":Intercept$", ":(Intercept)", unlist(answer$names))
-  fit <- new_fit(answer, design, call)
-  environment(formula) <- globalenv()
-  fit$formula <- formula
+  answer$names <- sub(":Intercept$", ":(Intercept)", answer$names)
+  fit <- new_fit(answer, design, asked$call)
+  fit$formula <- without_records(formula)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$response <- response
   fit$lev <- classes
-  fit$covariates <- unlist(answer$classes$covariates)
+  fit$family <- list(name = model, link = link)
+  fit$covariates <- answer$classes$covariates
   fit$json <- answer$json
   structure(fit, class = c(paste0("dp_", model), "dp_classes", "dp_lm"))
 }
@@ -144,13 +113,13 @@ with_class_number <- function(formula) {
   if (attr(stats::terms(formula), "intercept") == 0L)
     refuse("formula: the model has an intercept for each class or threshold; leave out the 0 or -1")
   number <- call("I", call("-", call("as.integer", formula[[2L]]), 1))
-  stats::as.formula(call("~", number, formula[[3L]]), environment(formula))
+  formula_of(number, formula[[3L]], environment(formula))
 }
 
-check_classes <- function(response, data, levels) {
+check_classes <- function(response, asked) {
   shown <- sQuote(response, FALSE)
-  if (!response %in% names(data)) refuse("formula: there is no column ", shown, " in the data")
-  if (is.null(levels[[response]]) && !is.factor(data[[response]]))
+  if (!response %in% names(asked$seen)) refuse("formula: there is no column ", shown, " in the data")
+  if (is.null(asked$levels[[response]]) && !is.factor(asked$seen[[response]]))
     refuse("levels: column ", shown, " is not a factor, and its classes must not be read from the data; ",
            "add levels = list(", response, " = c(\"low\", \"mid\", \"high\")) to the call")
 }
@@ -169,45 +138,25 @@ covariate_of <- function(fit) {
   rep(c("(Intercept)", fit$covariates), length(fit$lev) - 1L)
 }
 
-# Covariates and offsets of new rows, in the order of the fit.
-class_rows <- function(object, newdata, winsorise) {
-  new <- new_frame(object, newdata)
-  X <- model_rows(new$design, new$frame)
-  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
-  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
-  X <- X[, object$covariates, drop = FALSE]
-  if (!winsorise || is.null(object$limits)) return(X)
-  moved <- X
-  at <- match(colnames(X), covariate_of(object))
-  # Limits are of coefficients without an intercept of all classes, and of the response.
-  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
-  warn_of_moved(X, moved)
-  moved
-}
-
-asked_of_classes <- function(object, what, X, level) {
-  rows <- list(fit = object$json, what = what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
-  lapply(call_python("classes_table", rows), function(v) missing_as_na(unpack_doubles(v)))
-}
+of_classes <- function(object, what, X, level)
+  answer_of(object, what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
 
 #' @rdname dp_classes
 #' @export
 predict.dp_classes <- function(object, newdata, type = c("class", "probs"), interval = c("none", "confidence"),
                                level = 0.95, winsorise = TRUE, ...) {
-  no_more("predict()", c(PREDICT_HINTS, se.fit = "write interval = \"confidence\""), ...)
-  if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
+  hints <- c(PREDICT_HINTS, se.fit = "write interval = \"confidence\"")
+  X <- predicted_rows(object, newdata, winsorise, hints, ...)
   type <- match.arg(type)
   interval <- match.arg(interval)
-  check_flag(winsorise, "winsorise")
   check_level(level)
   if (interval != "none" && type == "class")
     refuse("interval: write type = \"probs\": limits are those of probabilities")
-  X <- class_rows(object, newdata, winsorise)
   rows <- row.names(newdata)
   whole <- stats::complete.cases(X)
-  found <- asked_of_classes(object, "probs", X[whole, , drop = FALSE], level)
+  # By class, row, and what it is: a probability, its error or a limit.
   table <- array(NA_real_, c(length(object$lev), length(rows), 4L))
-  table[, whole, ] <- unlist(found[c("mean", "error", "lower", "upper")])
+  table[, whole, ] <- of_classes(object, "probs", X[whole, , drop = FALSE], level)
   if (type == "class") {
     best <- rep(NA_integer_, length(rows))
     best[whole] <- apply(table[, whole, 1L, drop = FALSE], 2L, which.max)
@@ -227,13 +176,13 @@ class_effects <- function(fit, newdata, level = 0.95) {
   if (!inherits(fit, "dp_classes")) refuse("fit must be made by dp_ordinal() or dp_multinomial()")
   if (missing(newdata) || is.null(newdata)) private_stop("class_effects() without newdata")
   check_level(level)
-  X <- class_rows(fit, newdata, winsorise = FALSE)
+  X <- new_rows(fit, newdata)
   X <- X[stats::complete.cases(X), , drop = FALSE]
   if (!nrow(X)) refuse("newdata has no complete row to average over")
-  found <- asked_of_classes(fit, "effects", X, level)
+  found <- of_classes(fit, "effects", X, level)
   as_tibble(list(class = rep(fit$lev, each = length(fit$covariates)),
-                 term = rep(fit$covariates, length(fit$lev)), estimate = found$effect,
-                 std.error = found$error, statistic = found$ratio, p.value = found$p,
+                 term = rep(fit$covariates, length(fit$lev)), estimate = found[["dy/dx"]],
+                 std.error = found[["std err"]], statistic = found$z, p.value = found[["P>|z|"]],
                  conf.low = found$lower, conf.high = found$upper))
 }
 
@@ -271,9 +220,7 @@ tidy.dp_multinomial <- function(x, conf.int = FALSE, conf.level = 0.95, exponent
 augment.dp_classes <- function(x, newdata = NULL, ...) {
   if (is.null(newdata)) private_stop("augment() without newdata")
   no_more("augment()", c(data = "write newdata = "), ...)
-  columns <- unclass(as.data.frame(newdata))
-  attr(columns, "row.names") <- NULL
-  as_tibble(c(columns, list(.fitted = unname(stats::predict(x, newdata)))))
+  beside(newdata, list(.fitted = stats::predict(x, newdata)))
 }
 
 #' @rdname dp_classes
@@ -282,13 +229,3 @@ plot.dp_classes <- function(x, parm, ...) {
   if (missing(parm)) parm <- slopes_of(x)
   plot.dp_lm(x, parm, ...)
 }
-
-#' @export
-model.matrix.dp_classes <- function(object, data = NULL, ...) {
-  if (is.null(data)) return(NextMethod())
-  class_rows(object, data, winsorise = FALSE)
-}
-
-#' @export
-family.dp_classes <- function(object, ...)
-  dpreg_stop("private", "family(): a model of classes has no family of stats")

@@ -25,7 +25,7 @@ dp_compare <- function(...) {
   if (!length(fits) || !all(vapply(fits, inherits, NA, "dp_lm")))
     refuse("dp_compare() needs one or more released results of dp_lm(), such as ",
            "dp_compare(small = fit1, large = fit2)")
-  titles <- if (is.null(names(fits))) rep("", length(fits)) else names(fits)
+  titles <- names(fits) %||% rep("", length(fits))
   titles[titles == ""] <- sprintf("(%d)", seq_along(fits))[titles == ""]
   terms <- unique(unlist(lapply(fits, function(f) names(f$coefficients))))
   cells <- vapply(fits, function(f) c(coefficient_cells(f, terms), foot_cells(f)),

@@ -23,7 +23,7 @@
 #' @param start Where the first interval begins, itself included; curves are conditional on survival
 #'   up to it.
 #' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
-#' @param x,object A curve.
+#' @param x A curve.
 #' @param level Probability with which limits cover.
 #' @param simultaneous `FALSE`: at each time by itself; `TRUE`: at all times of a group together.
 #' @param time Up to when; `NULL`: the last cut.
@@ -56,31 +56,23 @@
 #' }
 dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = NULL, max_rows = NULL,
                      budget = NULL, rng = NULL, ...) {
-  no_more("dp_curve()", c(LM_HINTS, delta = "leave it out: the guarantee is (eps, 0)",
-                          breaks = "write cuts = c(90, 180)", times = "write cuts = c(90, 180)",
-                          start.time = "write start = 0"), ...)
-  data <- data_of(data)
-  needs_eps(missing(eps))
-  check_number(eps, "eps", "1")
-  check_numbers(list(max_rows = max_rows))
-  check_cuts(if (missing(cuts)) NULL else cuts, start)
-  check_unit(unit, data)
-  budget_sent(budget)
-  formula <- as_formula(formula)
-  columns <- surv_columns(formula)
-  check_groups(columns, data, levels)
-  design <- seen_design(columns, data, unit, budget, levels)
+  asked <- begun("dp_curve", CURVE_HINTS, ...)
+  check_cuts(asked$given$cuts, start)
+  columns <- surv_columns(asked$formula)
+  check_groups(columns, asked$data, levels)
+  design <- seen_design(asked, columns)
   answer <- call_release("curve", request_of(
-    formula, design, data, eps, unit, budget, rng, cuts = as.list(as.double(cuts)), start = start,
-    levels = group_levels(design, attr(columns, "given")), max_rows = max_rows))
-  environment(formula) <- globalenv()
-  found <- structure(list(
-    formula = formula, groups = as.character(unlist(answer$groups)), nobs = answer$nobs,
-    start = start, notes = as.character(unlist(answer$notes)), privacy = certificate(answer), json = answer$json
-  ), class = "dp_curve")
+    asked, design, levels = group_levels(design, attr(columns, "given"))))
+  found <- new_result("dp_curve", answer, c("groups", "nobs", "notes", "json"),
+                      formula = without_records(asked$formula), start = start)
   found$curve <- as.data.frame(found)
   found
 }
+
+CURVE_HINTS <- c(
+  LM_HINTS, delta = "leave it out: the guarantee is (eps, 0)", breaks = "write cuts = c(90, 180)",
+  times = "write cuts = c(90, 180)", start.time = "write start = 0"
+)
 
 SURV_EXAMPLES <- "write Surv(time, event) ~ arm, or Surv(start, stop, event) ~ arm with delayed entry"
 
@@ -91,9 +83,7 @@ surv_columns <- function(formula) {
   check_surv_terms(right)
   wrapped <- lapply(as.list(attr(right, "variables"))[-1L], function(v) call("C", v, quote(contr.treatment)))
   parts <- c(lapply(given[-1L], function(e) call("I", e)), wrapped)
-  columns <- stats::as.formula(
-    call("~", call("I", given[[1L]]), Reduce(function(a, b) call("+", a, b), parts)), environment(formula))
-  structure(columns, given = length(given), groups = as.list(attr(right, "variables"))[-1L])
+  structure(formula_of(call("I", given[[1L]]), parts, environment(formula)), given = length(given), groups = as.list(attr(right, "variables"))[-1L])
 }
 
 # Time first, then start if there is one, and the event.
@@ -105,7 +95,7 @@ surv_given <- function(formula, examples) {
     refuse("formula: the left-hand side must be Surv(); ", examples)
   given <- as.list(left)[-1L]
   of <- list(c("time", "event"), c("time", "time2", "event"))[[max(1L, min(2L, length(given) - 1L))]]
-  named <- if (is.null(names(given))) rep("", length(given)) else names(given)
+  named <- names(given) %||% rep("", length(given))
   if (length(given) != length(of) || !all(named %in% c("", of)))
     refuse("formula: Surv() takes times to one event, censored on the right, and delayed entry; ",
            examples)
@@ -151,13 +141,17 @@ group_levels <- function(design, given) {
   lapply(stats::setNames(groups, groups), function(name) as.list(levels(frame[[name]])))
 }
 
-asked_of_curve <- function(x, what, level, ...) {
-  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
+# What follows from a curve, as a data frame with these names.
+of_curve <- function(x, what, names, level, ...) {
   check_number(level, "level", "0.95")
-  answer <- call_python("curve_table", list(curve = x$json, what = what, alpha = 1 - level, ...))
-  group <- as.character(unlist(answer$group))
-  values <- lapply(answer[names(answer) != "group"], function(v) missing_as_na(unpack_doubles(v)))
-  list(group = factor(group, unique(group)), values = values)
+  answer <- answer_of_curve(x, what, alpha = 1 - level, ...)
+  if (!is.null(answer$group)) answer$group <- factor(answer$group, unique(answer$group))
+  stats::setNames(as.data.frame(answer), names)
+}
+
+answer_of_curve <- function(x, ...) {
+  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
+  answer_of(x, ...)
 }
 
 #' @rdname dp_curve
@@ -165,10 +159,8 @@ asked_of_curve <- function(x, what, level, ...) {
 as.data.frame.dp_curve <- function(x, row.names = NULL, optional = FALSE, level = 0.95,
                                    simultaneous = FALSE, ...) {
   check_flag(simultaneous, "simultaneous")
-  found <- asked_of_curve(x, "curve", level, simultaneous = simultaneous)
-  v <- found$values
-  data.frame(strata = found$group, time = v$time, n.risk = v$at_risk, n.event = v$events,
-             n.censor = v$censored, surv = v$survival, std.err = v$std_err, lower = v$lower, upper = v$upper)
+  of_curve(x, "curve", c("strata", "time", "n.risk", "n.event", "n.censor", "surv", "std.err", "lower", "upper"),
+           level, simultaneous = simultaneous)
 }
 
 #' @rdname dp_curve
@@ -184,9 +176,7 @@ tidy.dp_curve <- function(x, level = 0.95, simultaneous = FALSE, ...) {
 #' @export
 curve_rmst <- function(x, time = NULL, level = 0.95) {
   if (!is.null(time)) check_number(time, "time", "365")
-  found <- asked_of_curve(x, "rmst", level, time = time)
-  v <- found$values
-  data.frame(strata = found$group, rmst = v$rmst, std.err = v$std_err, lower = v$lower, upper = v$upper)
+  of_curve(x, "rmst", c("strata", "rmst", "std.err", "lower", "upper"), level, time = time)
 }
 
 #' @rdname dp_curve
@@ -196,8 +186,8 @@ quantile.dp_curve <- function(x, probs = 0.5, level = 0.95, ...) {
   if (!is.numeric(probs) || !length(probs)) refuse("probs must be numbers, such as 0.5, not ", described(probs))
   do.call(rbind, lapply(probs, function(q) {
     check_number(q, "probs", "0.5")
-    found <- asked_of_curve(x, "quantile", level, q = q)
-    data.frame(strata = found$group, prob = q, found$values[c("time", "lower", "upper")])
+    found <- of_curve(x, "quantile", c("strata", "time", "lower", "upper"), level, q = q)
+    data.frame(found["strata"], prob = q, found[-1L])
   }))
 }
 
@@ -211,32 +201,22 @@ median.dp_curve <- function(x, na.rm = FALSE, level = 0.95, ...) {
 #' @rdname dp_curve
 #' @export
 curve_logrank <- function(x) {
-  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
-  answer <- call_python("curve_table", list(curve = x$json, what = "logrank"))
-  structure(list(statistic = c(chisq = answer$statistic), parameter = c(df = answer$df),
-                 p.value = answer$pvalue, method = "Private log-rank test", data.name = deparsed(x$formula)),
-            class = "htest")
+  answer <- answer_of_curve(x, "logrank")
+  chi_squared_test(answer$statistic, answer$df, answer$pvalue, "Private log-rank test", x)
 }
 
 #' @rdname dp_curve
 #' @export
-curve_concordance <- function(x, level = 0.95) {
-  v <- asked_of_curve(x, "concordance", level)$values
-  data.frame(concordance = v$estimate, std.err = v$std_error, lower = v$lower, upper = v$upper)
-}
+curve_concordance <- function(x, level = 0.95)
+  of_curve(x, "concordance", c("concordance", "std.err", "lower", "upper"), level)
 
 #' @rdname dp_curve
 #' @export
 curve_cuts <- function(x, count = 6L) {
-  if (!inherits(x, "dp_curve")) refuse("x must be a curve made by dp_curve()")
   if (!is.numeric(count) || length(count) != 1L || !is.finite(count) || count < 1 || count != round(count))
     refuse("count must be a whole number of at least 1, such as 6, not ", described(count))
-  unpack_doubles(call_python("curve_table", list(curve = x$json, what = "cuts", count = as.double(count)))$cuts)
+  as.vector(answer_of_curve(x, "cuts", count = as.double(count)))
 }
-
-#' @rdname dp_curve
-#' @export
-summary.dp_curve <- function(object, ...) object
 
 #' @rdname dp_curve
 #' @export
@@ -252,9 +232,7 @@ print.dp_curve <- function(x, ...) {
     cat(sprintf("\nLog-rank test: chisq = %.4g on %g df, p-value = %.4g\n", test$statistic,
                 test$parameter, test$p.value))
   }
-  cat("\n", x$privacy$text, "\n", sep = "")
-  for (note in x$notes) cat(strwrap(paste0("Note: ", note, "."), 78, exdent = 2), sep = "\n")
-  invisible(x)
+  print_cost(x)
 }
 
 #' @rdname dp_curve
@@ -262,14 +240,14 @@ print.dp_curve <- function(x, ...) {
 plot.dp_curve <- function(x, level = 0.95, simultaneous = TRUE, main = NULL, xlab = "time",
                           ylab = "survival", col = NULL, ...) {
   table <- as.data.frame(x, level = level, simultaneous = simultaneous)
-  if (is.null(main)) main <- paste0("Survival, eps = ", format(x$privacy$epsilon))
-  draw_curves(split(table, table$strata), x$start, main, xlab, ylab, col, ...)
+  draw_curves(split(table, table$strata), x, x$start, main, xlab, ylab, col, ...)
   invisible(table)
 }
 
 # One curve with its band for each part.
-draw_curves <- function(parts, begin, main, xlab, ylab, col, ...) {
-  col <- rep_len(if (is.null(col)) unname(c(COLORS, grDevices::palette.colors(8)[-1L])) else col, length(parts))
+draw_curves <- function(parts, of, begin, main, xlab, ylab, col, ...) {
+  col <- rep_len(col %||% unname(c(COLORS, grDevices::palette.colors(8)[-1L])), length(parts))
+  main <- main %||% paste0("Survival, eps = ", format(of$privacy$epsilon))
   last <- max(vapply(parts, function(part) max(part$time), 0))
   graphics::plot(c(begin, last), c(0, 1), type = "n", main = main, xlab = xlab, ylab = ylab, ...)
   for (k in seq_along(parts)) {

@@ -36,11 +36,6 @@ design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   design
 }
 
-# That of the data as a formula may see them.
-seen_design <- function(formula, data, unit, budget, levels, bounds = NULL)
-  design_of(formula, seen_by_formula(data, formula, unit, budget$stratum),
-            levels_seen(levels, unit, budget$stratum), bounds)
-
 # A name that is not a column. Values of the session are not taken silently: were they made from
 # the records, the formula would publish them.
 refuse_unknown <- function(name, formula, columns) {
@@ -108,8 +103,7 @@ check_variable <- function(x, name) {
   if (is.factor(x) && nlevels(x) < 2L)
     refuse("column ", shown, " needs at least two levels, not ", nlevels(x))
   if (!(is.numeric(x) || is.factor(x) || is.logical(x) || inherits(x, c("Date", "POSIXct", "difftime"))))
-    refuse("column ", shown, " of class ", class(x)[1L], " is neither numeric nor a factor; ",
-           "convert it before the call")
+    refuse_column(x, name)
 }
 
 check_response <- function(y, name) {
@@ -146,8 +140,7 @@ model_variables <- function(design, columns, n) {
 
 # What is evaluated for the variables of a formula: themselves, or with the intervals of bases.
 evaluated_calls <- function(terms) {
-  calls <- attr(terms, "predvars")
-  as.list(if (is.null(calls)) attr(terms, "variables") else calls)[-1L]
+  as.list(attr(terms, "predvars") %||% attr(terms, "variables"))[-1L]
 }
 
 deparsed <- function(e, ...) paste(deparse(e, width.cutoff = 500L, ...), collapse = " ")
@@ -168,7 +161,7 @@ model_rows <- function(design, frame) {
 
 # All columns of the model matrix but the intercept, or those that a selection kept.
 regressor_names <- function(design)
-  if (is.null(design$kept)) setdiff(design$names, "(Intercept)") else design$kept
+  design$kept %||% setdiff(design$names, "(Intercept)")
 
 #' The columns of the model matrix, one vector each
 #' @noRd
@@ -232,7 +225,10 @@ columns_by_term <- function(design) {
 
 #' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
-sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
+sent_design <- function(design, asked) {
+  data <- asked$data
+  unit <- asked$given$unit
+  weights <- asked$given$weights
   offsets <- offset_names(design$terms)
   sent <- list(
     response = names(design$frame)[1L],
@@ -246,7 +242,7 @@ sent_design <- function(design, data, unit, stratum = NULL, weights = NULL) {
   sent$unit <- unit
   sent$weights <- weights
   c(sent, if (inherits(data, "dp_files")) sent_files(design, data)
-          else list(read = function() packed_records(design, data, unit, stratum, weights)))
+          else list(read = function() packed_records(design, data, unit, asked$given$budget$stratum, weights)))
 }
 
 # Called by Python when the budget has been charged.

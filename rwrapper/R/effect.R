@@ -27,14 +27,15 @@
 #'   spent on a model of the treatment then.
 #' @param overlap Public limits to which estimated probabilities of the treatment are moved.
 #' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
-#' @param x,object An effect.
-#' @param parm Which of the rows of `tidy()`; all by default, for `plot()` the effect.
+#' @param x An effect.
+#' @param parm Which of the rows of `tidy()`; all by default.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].
 #' @param level,conf.level Probability with which intervals cover.
 #' @param digits Significant digits that are printed.
 #' @return `dp_effect()`: an object of class `dp_effect`, which contains no records, or of class
 #'   [dp_not_released]. `coef()`: the effect and the mean outcome of each arm; `vcov()`, `confint()` and
-#'   `tidy()`: their errors; `plot()`: the intervals that it shows, invisibly.
+#'   `tidy()`: their errors; `plot()`: the intervals that it shows, invisibly: means in the units of the
+#'   outcome, and the effect as a distance from the control's mean, with an axis of its own above.
 #' @seealso [dp_lm()].
 #' @export
 #' @examples
@@ -52,46 +53,30 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
                       family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
                       levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, budget = NULL,
                       memory = NULL, rng = NULL, ...) {
-  no_more("dp_effect()", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level", "cluster")], ...)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_effect")
-  data <- data_of(data)
-  check_number(eps, "eps", "1")
-  check_numbers(list(delta = delta, propensity = propensity, max_rows = max_rows, memory = memory))
+  typed <- deparsed(substitute(treatment))
+  if (!missing(treatment) && is.name(substitute(treatment)) && !exists(typed, parent.frame()))
+    refuse("treatment must be in quotes, treatment = \"", typed, "\"")
+  asked <- begun("dp_effect", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level", "cluster")], ...)
   if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap))
     refuse("overlap must be two increasing numbers, such as c(0.05, 0.95), not ", described(overlap))
-  check_unit(unit, data)
-  budget_sent(budget)
-  formula <- as_formula(formula)
-  if (missing(treatment)) treatment <- NULL
-  else if (is.name(substitute(treatment)) && !exists(deparsed(substitute(treatment)), parent.frame()))
-    refuse("treatment must be in quotes, treatment = \"", deparsed(substitute(treatment)), "\"")
-  columns <- with_treatment(formula, treatment, data, levels)
-  design <- seen_design(columns, data, unit, budget, levels, bounds)
+  formula <- asked$formula
+  treatment <- asked$given$treatment
+  design <- seen_design(asked, with_treatment(formula, treatment, asked$data, levels))
   arms <- levels(design$frame[[2L]])
   answer <- call_release("effect", request_of(
-    formula, design, data, eps, unit, budget, rng, treatment = treatment, method = method,
-    family = family_sent(family), overlap = as.list(as.double(overlap)),
-    levels = if (length(arms)) stats::setNames(list(as.list(arms)), treatment),
-    delta = if (!missing(delta)) delta, propensity = propensity, bounds = bounds_sent(bounds),
-    max_rows = max_rows, memory = memory))
-  if (!isTRUE(answer$released)) return(new_fit(answer, list(formula = formula), call))
-  environment(formula) <- globalenv()
-  names <- as.character(unlist(answer$names))
-  structure(list(
-    formula = formula, treatment = treatment, method = method,
-    coefficients = stats::setNames(unpack_doubles(answer$coefficients), names),
-    covariance = with_names(missing_as_na(unpack_doubles(answer$covariance)), names),
-    sampling = stats::setNames(missing_as_na(unpack_doubles(answer$sampling)), names),
-    nobs = answer$nobs, treated = answer$treated, overlap = answer$overlap,
-    notes = as.character(unlist(answer$notes)), text = answer$text, privacy = certificate(answer),
-    json = answer$json, call = call
-  ), class = "dp_effect")
+    asked, design, levels = if (length(arms)) stats::setNames(list(as.list(arms)), treatment)))
+  if (!isTRUE(answer$released)) return(new_fit(answer, list(formula = formula), asked$call))
+  names <- answer$names
+  new_result(
+    "dp_effect", answer, c("nobs", "treated", "overlap", "notes", "text", "json"),
+    formula = without_records(formula), treatment = treatment, method = method,
+    coefficients = stats::setNames(answer$coefficients, names), covariance = with_names(answer$covariance, names),
+    sampling = stats::setNames(answer$sampling, names), call = asked$call)
 }
 
 # The formula with the treatment as its first term; a factor as one column of 0 and 1.
 with_treatment <- function(formula, treatment, data, levels) {
-  if (!is.character(treatment) || length(treatment) != 1L || is.na(treatment))
+  if (!is_text(treatment))
     refuse("treatment must be the name of one column, such as treatment = \"arm\", not ", described(treatment))
   if (length(formula) != 3L) refuse("formula: write an outcome on the left-hand side, outcome ~ age")
   if (treatment %in% all.vars(formula))
@@ -105,81 +90,53 @@ with_treatment <- function(formula, treatment, data, levels) {
            "add levels = list(", treatment, " = c(\"control\", \"treated\"))")
   # FALSE and TRUE have contrasts, and times 1 they have none.
   term <- if (group) call("C", name, quote(contr.treatment)) else call("I", call("*", 1, name))
-  stats::as.formula(call("~", formula[[2L]], call("+", term, formula[[3L]])), environment(formula))
+  formula_of(formula[[2L]], list(term, formula[[3L]]), environment(formula))
 }
 
 #' @rdname dp_effect
 #' @export
-coef.dp_effect <- function(object, ...) object$coefficients
+tidy.dp_effect <- function(x, conf.level = 0.95, ...)
+  as.data.frame(tidy.dp_lm(x, conf.int = TRUE, conf.level = conf.level))
 
 #' @rdname dp_effect
 #' @export
-vcov.dp_effect <- function(object, ...) object$covariance
-
-#' @rdname dp_effect
-#' @export
-nobs.dp_effect <- function(object, ...) object$nobs
-
-#' @rdname dp_effect
-#' @export
-confint.dp_effect <- function(object, parm = names(object$coefficients), level = 0.95, ...) {
-  check_number(level, "level", "0.95")
-  tails <- c((1 - level) / 2, (1 + level) / 2)
-  error <- sqrt(diag(object$covariance))
-  limits <- object$coefficients + outer(error, stats::qnorm(tails))
-  dimnames(limits) <- list(names(object$coefficients), paste(format(100 * tails, trim = TRUE, digits = 3), "%"))
-  limits[parm, , drop = FALSE]
-}
-
-#' @rdname dp_effect
-#' @export
-tidy.dp_effect <- function(x, conf.level = 0.95, ...) {
-  limits <- confint.dp_effect(x, level = conf.level)
-  error <- sqrt(diag(x$covariance))
-  data.frame(term = names(x$coefficients), estimate = unname(x$coefficients), std.error = unname(error),
-             statistic = unname(x$coefficients / error),
-             p.value = unname(2 * stats::pnorm(-abs(x$coefficients / error))),
-             conf.low = unname(limits[, 1L]), conf.high = unname(limits[, 2L]))
-}
-
-#' @rdname dp_effect
-#' @export
-plot.dp_effect <- function(x, parm = "effect", level = 0.95, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL,
+plot.dp_effect <- function(x, parm, level = 0.95, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL,
                            col = NULL, cex = 1, ...) {
-  parm <- chosen_terms(parm, names(x$coefficients))
   col <- chosen_colors(col, COLORS[c("total", "sampling")])
-  limits <- confint.dp_effect(x, parm, level)
-  estimate <- x$coefficients[parm]
-  inner <- stats::qnorm((1 + level) / 2) * x$sampling[parm]
+  all <- names(x$coefficients)
+  parm <- if (missing(parm)) all else chosen_terms(parm, all)
+  outcome <- deparsed(x$formula[[2L]])
+  limits <- confint(x, parm, level)
+  shown <- on_scale(x, parm, level, "response")
+  drawn <- !is.na(shown$upper)
+  control <- x$coefficients[[2L]]
+  ends <- c("estimate", "lower", "upper")
+  shown[parm == "effect", ends] <- shown[parm == "effect", ends] + control
   at <- rev(seq_along(parm))
-  if (is.null(main))
-    main <- sprintf("%s on %s, %s", x$treatment, deparsed(x$formula[[2L]]),
-                    if (isTRUE(x$privacy$seeded)) "seeded: NOT PRIVATE"
-                    else sprintf("eps = %.4g", x$privacy$epsilon))
-  if (is.null(xlab)) xlab <- sprintf("outcome, with %g%% intervals", 100 * level)
-  if (is.null(xlim)) xlim <- range(0, estimate, limits, na.rm = TRUE)
-  old <- open_plot(rep(0, length(at)), at, parm, with_error(estimate, sqrt(diag(x$covariance))[parm]),
-                   legend = TRUE, main = main, xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, ...)
+  old <- open_plot(
+    at, parm, with_error(x$coefficients[parm], standard_errors(x)[parm]), legend = TRUE,
+    main = main %||% sprintf("%s on %s: %s, %s", x$treatment, outcome, x$method, cost_of(x$privacy)),
+    xlab = xlab %||% sprintf("mean of %s, with %g%% intervals", outcome, 100 * level),
+    xlim = xlim %||% range(control, unlist(shown[drawn, ends])), ylim = ylim, cex = cex, axis = EFFECT_AXIS, ...)
   on.exit(graphics::par(old))
-  graphics::abline(v = 0, col = "grey60")
-  wide <- 6 * graphics::par("cex")
-  graphics::segments(limits[, 1L], at, limits[, 2L], at, lwd = wide, lend = 1, col = col[["total"]])
-  graphics::segments(estimate - inner, at, estimate + inner, at, lwd = wide, lend = 1, col = col[["sampling"]])
-  graphics::points(estimate, at, pch = 19, cex = 0.8)
-  draw_legend(FALSE, col)
+  graphics::abline(v = control, col = "grey60")
+  draw_intervals(shown, at, drawn, col, control)
+  ticks <- pretty(graphics::par("usr")[1:2] - control)
+  graphics::axis(3, ticks + control, ticks)
+  graphics::mtext("effect, a difference of means", 3, 1.7, cex = graphics::par("cex"))
+  draw_legend(FALSE, col, EFFECT_AXIS)
   invisible(limits)
 }
 
-#' @rdname dp_effect
-#' @export
-summary.dp_effect <- function(object, ...) object
+# Lines of the axis above the picture.
+EFFECT_AXIS <- 2.9
 
 #' @rdname dp_effect
 #' @export
 print.dp_effect <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   cat("Private Effect of ", x$treatment, " on ", deparsed(x$formula[[2L]]), "\n\n", sep = "")
   rows <- tidy.dp_effect(x)
-  table <- cbind(Estimate = rows$estimate, "Std. Error" = rows$std.error, confint.dp_effect(x),
+  table <- cbind(Estimate = rows$estimate, "Std. Error" = rows$std.error, stats::confint(x),
                  "z value" = rows$statistic, "Pr(>|z|)" = rows$p.value)
   stats::printCoefmat(table, digits = digits, na.print = "NA", cs.ind = 1:4, tst.ind = 5L)
   cat("\n")

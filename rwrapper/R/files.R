@@ -47,6 +47,5 @@ block_column <- function(packed, source) {
     return(c(NA, as.character(unlist(packed$entries)))[places + 1L])
   }
   x <- readBin(packed$doubles, "double", length(packed$doubles) %/% 8L, endian = "little")
-  if (source$kind %in% c("date", "time", "span")) attributes(x) <- attributes(empty_column(source))
-  replace(x, is.nan(x), NA)
+  timed(replace(x, is.nan(x), NA), source)
 }

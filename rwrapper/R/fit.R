@@ -132,63 +132,29 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
                   split = NULL, levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                   weight_limit = NULL, budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,
                   memory = NULL, start = NULL, rng = NULL, ...) {
-  no_more("dp_lm()", LM_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_lm")
-  # Before all else: dp_records() stops here when the call is evaluated again.
-  force(data)
-  # What is not given is left to Python, whose defaults these are; delta may be a share of the budget's.
-  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds,
-                fit_stats = flag_sent(fit_stats, "fit_stats"),
-                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory,
-                start = start_sent(start))
-  private_fit("lm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
-              inference, rng)
+  asked <- begun("dp_lm", LM_HINTS, ...)
+  private_fit("lm", asked, start_sent(start))
 }
 
-# Python's default is not sent.
-flag_sent <- function(x, name) {
-  check_flag(x, name)
-  if (x) TRUE
-}
-
-# `given`: more arguments to be sent; what is NULL is not.
-private_fit <- function(name, call, formula, data, eps, given, select, k, split, levels, unit, budget,
-                        inference, rng) {
-  check_number(eps, "eps", "1")
-  budget_sent(budget)
-  if (!is.null(given$method)) check_method(given$method, "method")
-  if (!is.null(select)) check_method(select, "select")
-  check_numbers(c(given, list(k = k, split = split)))
-  check_flag(inference, "inference")
-  data <- data_of(data)
-  check_unit(unit, data)
-  chosen <- if (inherits(formula, "dp_selection")) formula
-  if (!is.null(chosen) && !is.null(select))
+private_fit <- function(name, asked, start = NULL) {
+  given <- asked$given
+  for (argument in intersect(c("method", "select"), names(given))) check_method(given[[argument]], argument)
+  chosen <- if (inherits(asked$formula, "dp_selection")) asked$formula
+  if (!is.null(chosen) && !is.null(given$select))
     refuse("select: the formula is a selection already; leave select out")
-  formula <- if (is.null(chosen)) as_formula(formula) else chosen$formula
+  formula <- chosen$formula %||% asked$formula
   groups <- effects_in(formula)
-  within <- has_unit_effects(groups, unit)
-  if (within) formula[[3L]] <- effects_as_terms(formula[[3L]][[2L]], setdiff(groups, unit), data, levels)
-  seen <- without_weights(seen_by_formula(data, formula, unit, budget$stratum), formula, given$weights)
-  levels <- levels_seen(levels, unit, budget$stratum)
-  bounds <- given$bounds
-  design <- if (is.null(chosen)) design_of(formula, seen, levels, bounds)
-            else chosen_design(chosen, seen, levels, bounds)
-  check_start_levels(given$start, design)
-  given$start <- given$start$json
-  weights <- given$weights
-  given$weights <- NULL
-  given$bounds <- bounds_sent(bounds)
-  request <- do.call(request_of, c(
-    list(design$formula, design, data, eps, unit, budget, rng, weights = weights, inference = inference, k = k,
-         select = as_sent(select), split = split), lapply(given, as_sent)))
+  within <- has_unit_effects(groups, given$unit)
+  if (within)
+    formula[[3L]] <- effects_as_terms(formula[[3L]][[2L]], setdiff(groups, given$unit), asked$data, given$levels)
+  design <- if (is.null(chosen)) seen_design(asked, formula) else chosen_design(chosen, seen_by(asked, formula))
+  check_start_levels(start, design)
+  asked$given$start <- start$json
+  asked$formula <- design$formula
+  request <- request_of(asked, design)
   if (within) request$matrix$within <- TRUE
-  fit <- new_fit(call_release(name, request), design, call)
-  if (within) fit$within <- unit
+  fit <- new_fit(call_release(name, request), design, asked$call)
+  if (within) fit$within <- given$unit
   fit
 }
 
@@ -239,23 +205,19 @@ as_formula <- function(formula) {
 EXPOSURE <- "offset(log(exposure))"
 
 new_fit <- function(answer, design, call) {
-  # No environment goes with the fit: one of a function could hold the records.
-  formula <- design$formula
-  if (!is.null(formula)) environment(formula) <- globalenv()
+  formula <- without_records(design$formula)
   if (!isTRUE(answer$released))
-    return(structure(c(answer[c("method", "reason", "advice", "text")],
-                       list(nobs = answer$units, privacy = certificate(answer), formula = formula,
-                            selected = unlist(answer$selected), call = call)),
-                     class = "dp_not_released"))
-  names <- sub("^Intercept$", "(Intercept)", unlist(answer$names))
+    return(new_result("dp_not_released", answer, c("method", "reason", "advice", "text"), nobs = answer$units,
+                      formula = formula, selected = answer$selected, call = call))
+  names <- sub("^Intercept$", "(Intercept)", answer$names)
   terms <- design$terms
   if (!is.null(terms)) attr(terms, ".Environment") <- globalenv()
-  estimates <- stats::setNames(unpack_doubles(answer$estimates), names)
-  covariance <- with_names(missing_as_na(unpack_doubles(answer$covariance)), names)
-  sampling <- missing_as_na(unpack_doubles(answer$sampling))
-  clipping <- missing_as_na(unpack_doubles(answer$clipping))
+  estimates <- stats::setNames(answer$estimates, names)
+  covariance <- with_names(answer$covariance, names)
+  sampling <- answer$sampling
+  clipping <- answer$clipping
   if (!is.null(clipping)) names(clipping) <- names
-  limits <- unpack_doubles(answer$limits)
+  limits <- answer$limits
   # An offset is not among the coefficients of lm(): it is 1.
   offset <- names %in% c(offset_names(terms), EXPOSURE)
   if (any(offset)) {
@@ -270,25 +232,17 @@ new_fit <- function(answer, design, call) {
     coefficients = replace(estimates, unidentified, NA), covariance = covariance,
     sampling = sampling, clipping = clipping, estimand = answer$estimand, estimates = estimates,
     nobs = answer$units, method = answer$method,
-    law = lapply(answer$law, function(v) as.numeric(unlist(v))),
-    notes = c(as.character(unlist(answer$notes)), design$note), no_errors = answer$no_errors,
-    selected = if (is.null(design$kept)) unlist(answer$selected) else design$selected,
+    law = lapply(answer$law, as.numeric),
+    notes = c(answer$notes, design$note), no_errors = answer$no_errors,
+    selected = if (is.null(design$kept)) answer$selected else design$selected,
     limits = limits, privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
-    family = family_of(answer$family), stats = if (!is.null(answer$stats)) lapply(answer$stats, missing_as_na),
-    diagnostics = unpacked_diagnostics(answer$diagnostics), start = answer$start
+    family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, start = answer$start
   )
   # insight takes what has a part that is NULL for nothing at all.
   structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
-}
-
-unpacked_diagnostics <- function(found) {
-  if (is.null(found)) return(NULL)
-  packed <- c("counts", "fitted", "residual")
-  found[packed] <- lapply(found[packed], unpack_doubles)
-  found
 }
 
 # As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without
@@ -299,9 +253,18 @@ unidentified_among <- function(estimates, covariance, method) {
   method != "frank_wolfe" & estimates == 0
 }
 
-missing_as_na <- function(x) if (is.null(x)) x else replace(x, is.nan(x), NA)
+# What else is released, or kept: parts of the answer, its cost, and what R knows of it. It is its own
+# summary.
+new_result <- function(class, answer, parts, ...)
+  structure(c(list(...), answer[parts], list(privacy = certificate(answer))), class = c(class, "dp_result"))
 
 certificate <- function(answer) structure(answer$privacy, class = "dp_certificate")
+
+# No environment goes with a result: one of a function could hold the records.
+without_records <- function(formula) {
+  if (!is.null(formula)) environment(formula) <- globalenv()
+  formula
+}
 
 #' The same object for a fit that was made in Python
 #'
@@ -310,8 +273,9 @@ certificate <- function(answer) structure(answer$privacy, class = "dp_certificat
 fit_from_python <- function(answer) {
   formula <- tryCatch(stats::as.formula(answer$formula, globalenv()), error = function(e) NULL)
   alone <- list(formula = formula)
+  answer <- unpacked(answer)
   if (!isTRUE(answer$released)) return(new_fit(answer, alone, NULL))
-  answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", unlist(answer$names))
+  answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", answer$names)
   design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) alone)
   names <- sub("^Intercept$", "(Intercept)", answer$names)
   # Columns of a basis are numbered.

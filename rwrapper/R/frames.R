@@ -28,13 +28,17 @@ check_asker <- function(home, what) {
 }
 
 empty_column <- function(source) {
-  switch(source$kind, number = numeric(), logical = logical(), text = character(),
+  switch(source$kind, logical = logical(), text = character(),
          factor = factor(character(), source$levels),
          ordered = factor(character(), source$levels, ordered = TRUE),
-         date = structure(numeric(), class = "Date"),
-         time = structure(numeric(), class = c("POSIXct", "POSIXt")),
-         span = structure(numeric(), class = "difftime", units = source$units),
-         matrix = matrix(numeric(), 0L, source$width, dimnames = list(NULL, source$names)))
+         matrix = matrix(numeric(), 0L, source$width, dimnames = list(NULL, source$names)),
+         timed(numeric(), source))
+}
+
+# Numbers of days or seconds as the dates or times that they are.
+timed <- function(x, source) {
+  if (!source$kind %in% c("date", "time", "span")) return(x)
+  structure(x, class = KIND_CLASSES[[source$kind]], units = if (source$kind == "span") source$units)
 }
 
 #' @export
@@ -54,15 +58,45 @@ variable.names.dp_lm <- function(object, ...) names(object$coefficients)
 labels.dp_lm <- function(object, ...) attr(stats::terms(object), "term.labels")
 
 #' @export
-family.dp_lm <- function(object, ...) stats::gaussian()
+family.dp_lm <- function(object, ...) {
+  name <- object$family$name %||% "gaussian"
+  switch(name, gaussian = stats::gaussian(), binomial = stats::binomial(object$family$link),
+         poisson = stats::poisson(), gamma = stats::Gamma("log"),
+         dpreg_stop("private", "family(): a ", switch(name, survival = "model of proportional hazards",
+                    ordinal = , multinomial = "model of classes", paste(name, "regression")),
+                    " has no family of stats"))
+}
 
 # New rows for a fit: columns of the kinds that it was made from, and limits of what it learned.
 
 #' The model matrix of new rows
+#'
+#' Of a model that makes several rows of each record: its covariates, offsets and dummies of strata, in the
+#' order of the fit.
 #' @noRd
-new_rows <- function(object, newdata) {
+new_rows <- function(object, newdata, winsorise = FALSE) {
   new <- new_frame(object, newdata)
-  model_rows(new$design, new$frame)[, names(object$coefficients), drop = FALSE]
+  X <- model_rows(new$design, new$frame)
+  columns <- names(object$coefficients)
+  if (!is.null(object$covariates)) {
+    offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
+    strata <- lapply(names(object$strata), function(name) strata_rows(newdata, name, object$strata[[name]]))
+    X <- do.call(cbind, c(list(X), offsets, strata))
+    columns <- object$covariates
+  }
+  X <- X[, columns, drop = FALSE]
+  if (!winsorise) return(X)
+  moved <- winsorised(X, object$limits, covariate_of(object)[names(object$coefficients) != "(Intercept)"])
+  warn_of_moved(X, moved)
+  moved
+}
+
+strata_rows <- function(newdata, name, levels) {
+  if (!name %in% names(newdata)) refuse("newdata has no column ", sQuote(name, FALSE))
+  odd <- setdiff(as.character(unique(newdata[[name]])), c(levels, NA))
+  if (length(odd)) refuse("newdata: column ", sQuote(name, FALSE), " has the new level ", sQuote(odd[1L], FALSE))
+  dummies <- outer(as.character(newdata[[name]]), levels[-1L], "==") + 0
+  structure(dummies, dimnames = list(NULL, paste0(name, levels[-1L])))
 }
 
 # What offsets add to the linear predictors of new rows.
@@ -122,16 +156,16 @@ in_words <- function(kind) {
          time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
 }
 
-# Beyond the limits of the fit nothing was learned: values are moved to them. The response has the
-# last ones.
-winsorised <- function(X, limits) {
+# Beyond the limits of the fit nothing was learned: values are moved to them. They are those of the columns of
+# all coefficients but the intercept; the response has the last ones.
+winsorised <- function(X, limits, columns = setdiff(colnames(X), "(Intercept)")) {
   if (is.null(limits)) return(X)
-  slopes <- which(colnames(X) != "(Intercept)")
-  for (i in seq_along(slopes)) X[, slopes[i]] <- within_limits(X[, slopes[i]], limits[i, ])
+  at <- match(colnames(X), columns)
+  for (j in which(!is.na(at))) X[, j] <- within_limits(X[, j], limits[at[j], ])
   X
 }
 
-# Unknown limits are NaN.
+# Unknown limits are NA.
 within_limits <- function(x, limits) {
   if (!is.na(limits[1L])) x[] <- pmax(x, limits[1L])
   if (!is.na(limits[2L])) x[] <- pmin(x, limits[2L])

@@ -37,18 +37,9 @@ dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(),
                    select = NULL, k = NULL, split = NULL, levels = NULL, bounds = NULL, unit = NULL,
                    max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE,
                    diagnostics = FALSE, memory = NULL, rng = NULL, ...) {
-  no_more("dp_glm()", GLM_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_glm")
-  force(data)
-  given <- list(delta = if (!missing(delta)) delta, method = if (!missing(method)) method,
-                family = family_sent(family), link = link_sent(family),
-                weights = weight_column(substitute(weights), function() weights, data),
-                weight_limit = weight_limit, max_rows = max_rows, bounds = bounds,
-                diagnostics = flag_sent(diagnostics, "diagnostics"), memory = memory)
-  private_fit("glm", call, formula, data, eps, given, select, k, split, levels, unit, budget,
-              inference, rng)
+  asked <- begun("dp_glm", GLM_HINTS, ...)
+  asked$given$link <- link_sent(family)
+  private_fit("glm", asked)
 }
 
 #' The family of a quantile regression
@@ -77,7 +68,7 @@ family_sent <- function(family) {
              family$family, if (family$family == "Gamma") "(link = \"log\")" else "()")
     family <- if (family$family == "Gamma") "gamma" else family$family
   }
-  if (!is.character(family) || length(family) != 1L || is.na(family))
+  if (!is_text(family))
     refuse("family must be binomial(), poisson(), gaussian(), Gamma(\"log\"), negative.binomial() or ",
            "Quantile(), not ", described(family))
   family
@@ -111,25 +102,19 @@ family_of <- function(answer) {
 }
 
 mean_of <- function(family, predictor)
-  switch(if (is.null(family)) "identity" else family$link, logit = stats::plogis(predictor),
+  switch(family$link %||% "identity", logit = stats::plogis(predictor),
          probit = stats::pnorm(predictor), cloglog = -expm1(-exp(predictor)),
          log = exp(predictor), predictor)
 
 # The derivative of mean_of().
 slope_of <- function(family, predictor)
-  switch(if (is.null(family)) "identity" else family$link, logit = stats::dlogis(predictor),
+  switch(family$link %||% "identity", logit = stats::dlogis(predictor),
          probit = stats::dnorm(predictor), cloglog = exp(pmin(predictor, 700) - exp(predictor)),
          log = exp(predictor), 1)
 
 family_title <- function(family)
-  switch(if (is.null(family)) "gaussian" else family$name, gaussian = "linear", binomial = "logistic",
+  switch(family$name %||% "gaussian", gaussian = "linear", binomial = "logistic",
          poisson = "Poisson", gamma = "gamma", survival = "proportional hazards",
          ordinal = paste("ordered", family$link), multinomial = "multinomial logit",
          negativebinomial = paste0("negative binomial (theta ", format(1 / family$alpha, digits = 3L), ")"),
          quantile = paste0("quantile (", family$level, ")"))
-
-#' @export
-family.dp_glm <- function(object, ...)
-  switch(object$family$name, binomial = stats::binomial(object$family$link), poisson = stats::poisson(),
-         gamma = stats::Gamma("log"),
-         dpreg_stop("private", "family(): a ", object$family$name, " regression has no family of stats"))

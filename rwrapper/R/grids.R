@@ -8,7 +8,7 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) return("this fit was made in Python from a formula that R cannot read")
   if (!is.null(object$within)) return("the effects of units are not released, and without them there are no means")
   needed <- regressors_of(object)
-  if (is.null(data)) data <- scattered_data(...)
+  data <- data %||% scattered_data(...)
   lacking <- setdiff(needed, names(data))
   values <- lapply(object$source[lacking], function(s)
     if (s$kind == "logical") c(FALSE, TRUE) else s$levels)
@@ -29,7 +29,7 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
     if (!is.null(s$levels))
       data[[name]] <- factor(data[[name]], s$levels, ordered = s$kind == "ordered")
   }
-  structure(data[needed], call = if (is.null(object$call)) quote(dp_lm()) else object$call,
+  structure(data[needed], call = object$call %||% quote(dp_lm()),
             terms = grid_terms(object, needed), predictors = needed, responses = character())
 }
 
@@ -66,7 +66,9 @@ emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
   needed <- regressors_of(object)
   unknown <- needed[vapply(grid[needed], function(x) is.numeric(x) && !all(is.finite(x)), NA)]
   if (length(unknown)) dpreg_stop("private", public_values(unknown))
-  for (name in needed) grid[[name]] <- dated(grid[[name]], object$source[[name]])
+  # Means of dates come as numbers.
+  for (name in needed)
+    if (is.numeric(grid[[name]])) grid[[name]] <- timed(grid[[name]], object$source[[name]])
   # A mean that a coefficient without a known error has a part in cannot be estimated.
   unidentified <- is.na(object$coefficients)
   basis <- if (any(unidentified)) diag(length(unidentified))[, unidentified, drop = FALSE]
@@ -74,12 +76,4 @@ emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
   list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = basis,
        V = vcov(object, complete = FALSE),
        dffun = function(k, dfargs) Inf, dfargs = list(), misc = list())
-}
-
-# Means of dates come as numbers.
-dated <- function(x, source) {
-  if (!is.numeric(x)) return(x)
-  switch(source$kind, date = structure(x, class = "Date"),
-         time = structure(x, class = c("POSIXct", "POSIXt")),
-         span = structure(x, class = "difftime", units = source$units), x)
 }

@@ -59,14 +59,15 @@ refuse_column <- function(x, name) {
          if (is.numeric(x)) paste0(": data$", name, " <- as.numeric(data$", name, ")"))
 }
 
+KIND_CLASSES <- list(factor = "factor", ordered = c("ordered", "factor"), date = "Date",
+                     time = c("POSIXct", "POSIXt"), span = "difftime")
+
 #' A column with no class but those of R itself
 #'
 #' Methods of other packages for `+` or `==` might compare rows.
 #' @noRd
 canonical <- function(x, name) {
-  class <- switch(name, number = , logical = , text = , matrix = NULL, factor = "factor",
-                  ordered = c("ordered", "factor"), date = "Date", time = c("POSIXct", "POSIXt"),
-                  span = "difftime")
+  class <- KIND_CLASSES[[name]]
   if (length(dim(x)) == 1L) x <- as.vector(x)
   if (!identical(oldClass(x), class)) oldClass(x) <- class
   if (is.character(x)) comparable_text(x) else x

@@ -87,6 +87,14 @@ confint.dp_lm <- function(object, parm, level = 0.95, ...) {
   limits[parm, , drop = FALSE]
 }
 
+# A treatment effect has coefficients and their covariance too.
+OF_EFFECTS <- c("coef", "vcov", "confint")
+for (generic in OF_EFFECTS) assign(paste0(generic, ".dp_effect"), get(paste0(generic, ".dp_lm")))
+rm(generic)
+
+#' @evalNamespace registered(OF_EFFECTS, "dp_effect")
+NULL
+
 check_level <- function(level) {
   if (!is.numeric(level) || length(level) != 1L || is.na(level) || level <= 0 || level >= 1)
     refuse("level must be between 0 and 1, such as level = 0.95, not ", described(level))

@@ -39,46 +39,30 @@
 #' }
 dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = NULL, max_rows = NULL,
                        bounds = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
-  no_more("dp_moments()", LM_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
-  data <- data_of(data)
-  check_number(eps, "eps", "1")
-  budget_sent(budget)
-  check_numbers(list(delta = delta, memory = memory, max_rows = max_rows))
-  check_unit(unit, data)
-  formula <- all_columns(as_formula(formula), data, c(unit, budget$stratum$column))
-  design <- seen_design(formula, data, unit, budget, levels, bounds)
-  refuse_offsets(design, "dp_moments()")
+  asked <- begun("dp_moments", LM_HINTS, ...)
+  asked$formula <- all_columns(asked$formula, asked$data, c(unit, budget$stratum$column))
+  design <- refuse_offsets(seen_design(asked), "dp_moments()")
   if (!"(Intercept)" %in% design$names)
     refuse("formula: keep the intercept; models fitted from the moments may omit it")
-  answer <- call_release("moments", request_of(
-    design$formula, design, data, eps, unit, budget, rng, delta = if (!missing(delta)) delta,
-    max_rows = max_rows, memory = memory, bounds = bounds_sent(bounds)))
-  names <- as.character(unlist(answer$names))
-  named <- function(packed) missing_as_na(with_names(unpack_doubles(packed), names))
-  structure(list(
-    names = names, nobs = answer$nobs,
-    means = stats::setNames(missing_as_na(unpack_doubles(answer$mean)), names),
-    sds = stats::setNames(missing_as_na(unpack_doubles(answer$sd)), names),
-    correlations = named(answer$correlations), errors = named(answer$errors),
-    notes = as.character(unlist(answer$notes)), privacy = certificate(answer),
-    columns = public_columns(data, design, levels), bounds = attr(design$terms, "bounds"), json = answer$json
-  ), class = "dp_moments")
+  answer <- call_release("moments", request_of(asked, design))
+  names <- answer$names
+  new_result(
+    "dp_moments", answer, c("names", "nobs", "notes", "json"),
+    means = stats::setNames(answer$mean, names), sds = stats::setNames(answer$sd, names),
+    correlations = with_names(answer$correlations, names), errors = with_names(answer$errors, names),
+    columns = public_columns(asked$data, design, levels), bounds = attr(design$terms, "bounds"))
 }
 
 # All columns on the right; on the left one of the numbers a second time, since a design has a response.
 all_columns <- function(formula, data, apart) {
   if (!inherits(formula, "formula")) refuse("formula: write the columns, such as ~ price + carat")
-  right <- formula[[length(formula)]]
-  if (identical(right, as.name(".")))
-    right <- Reduce(function(a, b) call("+", a, b), lapply(setdiff(names(data), apart), as.name))
-  if (length(formula) == 3L) right <- call("+", formula[[2L]], right)
-  used <- intersect(all.vars(right), names(data))
+  parts <- as.list(formula)[-1L]
+  if (identical(parts[[length(parts)]], as.name(".")))
+    parts <- c(parts[-length(parts)], lapply(setdiff(names(data), apart), as.name))
+  used <- intersect(unlist(lapply(parts, all.vars)), names(data))
   number <- Filter(function(name) is.numeric(data[[name]]) && is.null(dim(data[[name]])), used)
   if (!length(number)) refuse("formula: one of the columns must be numeric")
-  left <- call("I", as.name(number[1L]))
-  stats::as.formula(call("~", left, right), globalenv())
+  formula_of(call("I", as.name(number[1L])), parts, globalenv())
 }
 
 # The columns without their rows: names, types and levels are public.
@@ -89,37 +73,36 @@ public_columns <- function(data, design, levels) {
   structure(empty, class = "data.frame", row.names = integer())
 }
 
-asked_of <- function(moments, formula, what) {
+# A model of the columns of moments: its public side, and what is sent of it.
+posed_model <- function(moments, formula, what) {
   if (!inherits(moments, "dp_moments")) refuse(what, ": moments must be made by dp_moments()")
   design <- refuse_offsets(design_of(as_formula(formula), moments$columns, bounds = moments$bounds), what)
-  request <- list(
-    moments = moments$json, formula = deparsed(design$formula), response = names(design$frame)[1L],
-    names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names
-  )
-  list(design = design, request = request)
+  sent <- list(formula = deparsed(design$formula), response = names(design$frame)[1L],
+               names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names)
+  list(design = design, sent = sent)
 }
+
+answer_of_moments <- function(moments, what, sent) do.call(answer_of, c(list(moments, what), sent))
 
 #' @rdname dp_moments
 #' @export
 moments_lm <- function(moments, formula, instruments = NULL) {
-  asked <- asked_of(moments, formula, "moments_lm()")
+  posed <- posed_model(moments, formula, "moments_lm()")
   if (!is.null(instruments)) {
     if (!inherits(instruments, "formula")) refuse("instruments: write them as ~ z + a")
-    both <- stats::as.formula(call("~", asked$design$formula[[2L]], instruments[[length(instruments)]]),
-                              globalenv())
-    asked$request$instruments <- as.list(regressor_names(
+    both <- formula_of(posed$design$formula[[2L]], instruments[[length(instruments)]], globalenv())
+    posed$sent$instruments <- as.list(regressor_names(
       design_of(both, moments$columns, bounds = moments$bounds)))
   }
-  new_fit(call_python("moments_lm", asked$request), asked$design, NULL)
+  new_fit(answer_of_moments(moments, "moments_lm", posed$sent), posed$design, NULL)
 }
 
 #' @rdname dp_moments
 #' @export
 moments_r2 <- function(moments, formula, level = 0.95) {
   check_number(level, "level", "0.95")
-  request <- asked_of(moments, formula, "moments_r2()")$request
-  request$alpha <- 1 - level
-  unlist(call_python("moments_r2", request))
+  posed <- posed_model(moments, formula, "moments_r2()")
+  unlist(answer_of_moments(moments, "moments_r2", c(posed$sent, alpha = 1 - level)))
 }
 
 #' @rdname dp_moments
@@ -136,7 +119,5 @@ print.dp_moments <- function(x, ...) {
   table <- cbind(mean = x$means, sd = x$sds)
   if (length(x$names) <= 8L) table <- cbind(table, x$correlations)
   print(signif(table, 4L))
-  cat("\n", x$privacy$text, "\n", sep = "")
-  for (note in x$notes) cat(strwrap(paste0("Note: ", note, "."), 78, exdent = 2), sep = "\n")
-  invisible(x)
+  print_cost(x)
 }

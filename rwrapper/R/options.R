@@ -21,7 +21,7 @@ check_option <- function(x, name, default) {
     refuse(name, " must be names of methods, such as c(\"adassp\", \"tukey\"), not ", described(x))
   }
   if (is.character(default) || name == "screen") {
-    if (is.character(x) && length(x) == 1L && !is.na(x)) return(invisible())
+    if (is_text(x)) return(invisible())
     refuse(name, " must be one name",
            if (is.character(default)) paste0(", such as ", name, " = ", deparsed(default)),
            ", not ", described(x))

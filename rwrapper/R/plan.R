@@ -45,28 +45,13 @@ dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
                     family = stats::gaussian(), effect = NULL, power = NULL, events = NULL,
                     event_rate = NULL) {
   if (missing(d)) refuse("d must be given: the number of columns of the design, such as d = 10")
-  check_number(d, "d", "10")
-  check_number(delta, "delta", "1e-6")
+  check_numbers(list(d = d, delta = delta))
   check_method(method, "method", options = FALSE)
-  request <- list(d = d, delta = delta, method = method)
   # What is left out is not sent: Python finds it.
-  given <- list(n = n, eps = eps, effect = effect, power = power, events = events,
-                event_rate = event_rate)
-  examples <- c(n = "50000", eps = "1", effect = "0.2", power = "0.8", events = "1000",
-                event_rate = "0.3")
-  for (name in names(Filter(Negate(is.null), given))) {
-    check_number(given[[name]], name, examples[[name]])
-    request[[name]] <- given[[name]]
-  }
-  if (!missing(family)) {
-    request$family <- family_sent(family)
-    request$link <- link_sent(family)
-  }
-  structure(call_python("plan", request), class = "dp_plan")
+  given <- Filter(Negate(is.null), list(n = n, eps = eps, effect = effect, power = power, events = events,
+                                        event_rate = event_rate))
+  check_numbers(given)
+  if (!missing(family)) given <- c(given, list(family = family_sent(family), link = link_sent(family)))
+  structure(call_python("plan", c(list(d = d, delta = delta, method = method), given)),
+            class = c("dp_plan", "dp_result"))
 }
-
-#' @export
-summary.dp_plan <- function(object, ...) object
-
-#' @export
-print.dp_plan <- print_text

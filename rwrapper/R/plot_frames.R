@@ -18,19 +18,19 @@ fitting_size <- function(lines, room) {
   min(1, graphics::par("fin") / (lines * graphics::par("csi") + room))
 }
 
-# Axes without a box, names on the left, values on the right. Returns what par() was.
-open_plot <- function(x, y, labels, values, legend, main, xlab, xlim, ylim = NULL, cex = 1, ...) {
+# Axes without a box, names on the left, values on the right; `axis` lines are left for one above. Returns
+# what par() was.
+open_plot <- function(y, labels, values, legend, main, xlab, xlim, ylim = NULL, cex = 1, axis = 0, ...) {
   check_number(cex, "cex", "1.2")
-  if (is.null(ylim)) ylim <- c(0.4, length(y) + 0.6)
   before <- graphics::par(c("cex", "mar", "mgp", "tcl"))
   graphics::par(cex = 1)
   left <- label_lines(labels)
   right <- label_lines(values, 0.8)
-  above <- if (legend) 3.6 else 2.2
+  above <- axis + if (legend) 3.6 else 2.2
   graphics::par(cex = cex * fitting_size(c(left + right, 3.6 + above + min(length(y), 12)), c(1.6, 0.2)))
   graphics::par(mar = c(3.6, left, above, right), mgp = c(2.2, 0.6, 0), tcl = -0.3)
-  graphics::plot.default(x, y, type = "n", axes = FALSE, ann = FALSE,
-                         xlim = xlim, ylim = ylim, ...)
+  graphics::plot.default(rep(0, length(y)), y, type = "n", axes = FALSE, ann = FALSE, xlim = xlim,
+                         ylim = ylim %||% c(0.4, length(y) + 0.6), ...)
   graphics::axis(1)
   # Every name is shown, in smaller letters where there are many.
   small <- min(1, graphics::par("pin")[2L] / (1.1 * graphics::par("csi") * (length(y) + 0.2)))
@@ -44,7 +44,7 @@ open_plot <- function(x, y, labels, values, legend, main, xlab, xlim, ylim = NUL
   ends <- graphics::grconvertX(c(0.01, 0.99), "nfc", "user") + c(half, -half)
   middle <- min(max(mean(graphics::par("usr")[1:2]), ends[1L]), ends[2L])
   graphics::mtext(xlab, 1, 2.2, at = middle, cex = size * graphics::par("cex"))
-  draw_title(main, if (legend) 2.1 else 0.8)
+  draw_title(main, axis + if (legend) 2.1 else 0.8)
   before
 }
 
@@ -65,11 +65,14 @@ draw_title <- function(main, line) {
                   cex = size * graphics::par("cex"))
 }
 
-draw_legend <- function(marked, col) {
+# Above an axis of so many lines.
+draw_legend <- function(marked, col, axis = 0) {
   usr <- graphics::par("usr")
+  bottom <- graphics::grconvertY(graphics::grconvertY(usr[4L], "user", "inches") +
+                                   axis * graphics::par("csi"), "inches", "user")
   shown <- c("total", "sampling", if (marked) "accent")
   draw <- function(x, size, plot = TRUE)
-    graphics::legend(x, usr[4L], yjust = 0, horiz = TRUE, bty = "n", xpd = NA, cex = size, plot = plot,
+    graphics::legend(x, bottom, yjust = 0, horiz = TRUE, bty = "n", xpd = NA, cex = size, plot = plot,
                      x.intersp = 0.6, seg.len = 1.4,
                      legend = c("with privacy noise  ", "sampling alone  ", if (marked) "reference"),
                      col = col[shown], lwd = c(6, 6, if (marked) NA) * graphics::par("cex"),

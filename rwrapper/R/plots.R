@@ -64,34 +64,29 @@ plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), r
     shown <- moved$shown
     mark <- moved$mark
   }
-  if (is.null(xlab)) xlab <- axis_title(bare, if (around) "around" else scale, level)
-  if (is.null(xlim)) xlim <- plotted_range(shown, drawn, mark, scale)
-  if (is.null(main))
-    main <- sprintf("%s: %s, %s", x$response, x$method,
-                    if (isTRUE(x$privacy$seeded)) "seeded: NOT PRIVATE"
-                    else sprintf("eps = %.4g", x$privacy$epsilon))
   values <- if (bare) sprintf("%.4g", x$coefficients[parm])
             else with_error(x$coefficients[parm], standard_errors(x)[parm])
-  old <- open_plot(rep(0, length(at)), at, parm, values, legend = !bare, main = main, xlab = xlab,
-                   xlim = xlim, ylim = ylim, cex = cex, ...)
+  old <- open_plot(
+    at, parm, values, legend = !bare,
+    main = main %||% sprintf("%s: %s, %s", x$response, x$method, cost_of(x$privacy)),
+    xlab = xlab %||% axis_title(bare, if (around) "around" else scale, level),
+    xlim = xlim %||% plotted_range(shown, drawn, mark, scale), ylim = ylim, cex = cex, ...)
   on.exit(graphics::par(old))
   graphics::abline(v = 0, col = "grey60")
   if (bare) {
     graphics::segments(0, at, shown$estimate, at, lwd = 4 * graphics::par("cex"), lend = 1,
                        col = col[["sampling"]])
+    graphics::points(shown$estimate, at, pch = 19, cex = 0.8)
   } else {
-    for (part in c("total", "sampling")) {
-      half <- if (part == "total") shown$upper - shown$estimate else shown$inner
-      graphics::segments((shown$estimate - half)[drawn], at[drawn], (shown$estimate + half)[drawn],
-                         at[drawn], lwd = 6 * graphics::par("cex"), lend = 1, col = col[[part]])
-    }
-    draw_unusual(shown, at, drawn, col[["total"]])
+    draw_intervals(shown, at, drawn, col)
   }
-  graphics::points(shown$estimate[drawn], at[drawn], pch = 19, cex = 0.8)
   if (length(mark)) draw_marks(mark, at, col[["accent"]])
   if (!bare) draw_legend(length(mark) > 0L, col)
   invisible(limits)
 }
+
+cost_of <- function(privacy)
+  if (isTRUE(privacy$seeded)) "seeded: NOT PRIVATE" else sprintf("eps = %.4g", privacy$epsilon)
 
 around_estimates <- function(shown, mark) {
   centre <- shown$estimate
@@ -142,7 +137,7 @@ chosen_terms <- function(parm, all) {
 
 # Estimates, intervals and the half width that sampling alone would give.
 on_scale <- function(x, parm, level, scale) {
-  table <- summary(x)$coefficients[parm, , drop = FALSE]
+  table <- summary.dp_lm(x)$coefficients[parm, , drop = FALSE]
   error <- table[, "Std. Error"]
   error[!is.finite(error) | error <= 0] <- NA
   unit <- if (scale == "errors") error else rep(1, length(parm))
@@ -166,18 +161,25 @@ plotted_range <- function(shown, drawn, mark, scale) {
   if (scale == "errors") c(-1, 1) * max(6, abs(ends)) else ends
 }
 
-# What has no error, and what is too far out.
-draw_unusual <- function(shown, at, drawn, col) {
+# Estimates with both of their intervals; what has no error is named at `zero`, and what is too far out
+# has an arrow.
+draw_intervals <- function(shown, at, drawn, col, zero = 0) {
+  for (part in c("total", "sampling")) {
+    half <- if (part == "total") shown$upper - shown$estimate else shown$inner
+    graphics::segments((shown$estimate - half)[drawn], at[drawn], (shown$estimate + half)[drawn],
+                       at[drawn], lwd = 6 * graphics::par("cex"), lend = 1, col = col[[part]])
+  }
+  graphics::points(shown$estimate[drawn], at[drawn], pch = 19, cex = 0.8)
   hidden <- is.na(shown$upper)
   if (any(hidden))
-    graphics::text(0, at[hidden], "not identified at this eps", pos = 4, cex = 0.85, col = "grey40")
+    graphics::text(zero, at[hidden], "not estimable at this eps", pos = 4, cex = 0.85, col = "grey40")
   far <- which(!drawn & !hidden)
   if (!length(far)) return(invisible())
   usr <- graphics::par("usr")
   ahead <- shown$estimate[far] > 0
   edge <- ifelse(ahead, usr[2L], usr[1L])
   start <- edge + ifelse(ahead, -0.08, 0.08) * diff(usr[1:2])
-  graphics::arrows(start, at[far], edge, at[far], length = 0.06, col = col, lwd = 1.5)
+  graphics::arrows(start, at[far], edge, at[far], length = 0.06, col = col[["total"]], lwd = 1.5)
   graphics::text(start, at[far], round(shown$estimate[far]), pos = ifelse(ahead, 2, 4), offset = 0.2,
                  cex = 0.9)
 }

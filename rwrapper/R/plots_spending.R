@@ -6,27 +6,27 @@ plot.dp_plan <- function(x, main = NULL, xlab = NULL, ylab = NULL, xlim = NULL, 
                          col = NULL, cex = 1, of = c("width", "power"), ...) {
   of <- match.arg(of)
   if (!is.null(x$events)) refuse("plans for survival have no plot; write print(x)")
+  if (of == "power" && is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
   col <- chosen_colors(col, COLORS[c("sampling", "accent")])
   if (is.null(main))
     main <- sprintf("%s units, %d regressor%s, %s", format(x$n, big.mark = ",", scientific = FALSE),
                     as.integer(x$d), if (x$d == 1) "" else "s", x$method)
   drawn <- if (of == "power") plot_power else plot_width
-  drawn(x, main, xlab, ylab, xlim, ylim, col, cex, ...)
-}
-
-plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
-  shown <- data.frame(eps = unpack_doubles(x$curve$eps), width = unpack_doubles(x$curve$width))
-  shown$width[!is.finite(shown$width)] <- NA
-  top <- 1.3 * max(2, shown$width, na.rm = TRUE)
-  if (is.null(xlab)) xlab <- "eps"
-  if (is.null(ylab)) ylab <- paste("interval width /", x$exact)
-  if (is.null(xlim)) xlim <- range(shown$eps)
-  if (is.null(ylim)) ylim <- c(0.95, top)
   old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
                        cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
   on.exit(graphics::par(old))
+  shown <- drawn(x, xlab, ylab, xlim, ylim, col, ...)
+  draw_title(main, 0.8)
+  invisible(shown)
+}
+
+plot_width <- function(x, xlab, ylab, xlim, ylim, col, ...) {
+  shown <- as.data.frame(x$curve)
+  shown$width[!is.finite(shown$width)] <- NA
+  top <- 1.3 * max(2, shown$width, na.rm = TRUE)
+  ylab <- ylab %||% paste("interval width /", x$exact)
   graphics::plot.default(shown$eps, shown$width, type = "n", log = "xy", axes = FALSE, ann = FALSE,
-                         xlim = xlim, ylim = ylim, ...)
+                         xlim = xlim %||% range(shown$eps), ylim = ylim %||% c(0.95, top), ...)
   hidden <- is.na(shown$width)
   if (any(hidden)) {
     last <- max(shown$eps[hidden])
@@ -46,31 +46,23 @@ plot_width <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
   log_axis(1, c(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100), range(shown$eps))
   log_axis(2, c(1, 1.5, 2, 3, 5, 10, 20, 50, 100), c(1, top))
   graphics::box(bty = "l")
-  graphics::title(xlab = xlab)
+  graphics::title(xlab = xlab %||% "eps")
   tall <- graphics::par("pin")[2L] / graphics::strwidth(ylab, "inches")
   graphics::mtext(ylab, 2, 2.4, cex = min(1, 1.2 * tall) * graphics::par("cex"))
-  draw_title(main, 0.8)
-  invisible(shown)
+  shown
 }
 
-plot_power <- function(x, main, xlab, ylab, xlim, ylim, col, cex, ...) {
-  if (is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
-  shown <- as.data.frame(lapply(x$detection, unpack_doubles))
-  if (is.null(xlab)) xlab <- "slope, in residual standard deviations"
-  if (is.null(ylab)) ylab <- "power of the 5% test"
-  if (is.null(xlim)) xlim <- range(shown$effect)
-  if (is.null(ylim)) ylim <- c(0, 1)
-  old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
-                       cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
-  on.exit(graphics::par(old))
+plot_power <- function(x, xlab, ylab, xlim, ylim, col, ...) {
+  shown <- as.data.frame(x$detection)
   graphics::plot.default(shown$effect, shown$exact, type = "l", col = "grey60", bty = "l", las = 1,
-                         xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, ...)
+                         xlab = xlab %||% "slope, in residual standard deviations",
+                         ylab = ylab %||% "power of the 5% test",
+                         xlim = xlim %||% range(shown$effect), ylim = ylim %||% c(0, 1), ...)
   graphics::lines(shown$effect, shown$power, lwd = 2 * graphics::par("cex"), col = col[["sampling"]])
   if (!is.null(x[["effect"]])) graphics::points(x[["effect"]], x[["power"]], pch = 19, col = col[["accent"]])
   graphics::legend("bottomright", c(x$exact, sprintf("eps = %.3g", x$eps)), lty = 1, lwd = c(1, 2),
                    col = c("grey60", col[["sampling"]]), bty = "n")
-  draw_title(main, 0.8)
-  invisible(shown)
+  shown
 }
 
 log_axis <- function(side, ticks, limits) {
@@ -89,9 +81,7 @@ plot.dp_budget <- function(x, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL
   # By what each charge raised the total: nothing, where another stratum has spent more.
   basic <- identical(x$accounting, "basic")
   total <- if (basic) x$eps else 1
-  shares <- total * unpack_doubles(state$shares)
-  if (is.null(xlab)) xlab <- if (basic) "eps" else paste("share of", state$of)
-  if (is.null(xlim)) xlim <- c(0, total)
+  shares <- total * state$shares
   size <- c(shares, max(0, total - sum(shares)))
   start <- cumsum(c(0, shares))
   at <- rev(seq_along(size))
@@ -99,9 +89,11 @@ plot.dp_budget <- function(x, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL
   charged <- ifelse(long, paste0(substr(charges$label, 1L, 37L), "..."), charges$label)
   labels <- sprintf("%s  (%.3g, %.2g)", c(charged, "left"), c(charges$eps, left$eps),
                     c(charges$delta, left$delta))
-  if (is.null(main)) main <- sprintf("Budget of eps = %.4g, delta = %.3g", x$eps, x$delta)
-  old <- open_plot(rep(0, length(at)), at, labels, rep("", length(at)), legend = FALSE, main = main,
-                   xlab = xlab, xlim = xlim, ylim = ylim, cex = cex, xaxs = "i", ...)
+  old <- open_plot(
+    at, labels, rep("", length(at)), legend = FALSE,
+    main = main %||% sprintf("Budget of eps = %.4g, delta = %.3g", x$eps, x$delta),
+    xlab = xlab %||% if (basic) "eps" else paste("share of", state$of),
+    xlim = xlim %||% c(0, total), ylim = ylim, cex = cex, xaxs = "i", ...)
   on.exit(graphics::par(old))
   graphics::rect(start, at - 0.35, start + size, at + 0.35, border = NA, xpd = NA,
                  col = col[c(rep("total", nrow(charges)), "sampling")])

@@ -26,26 +26,17 @@
 predict.dp_lm <- function(object, newdata, se.fit = FALSE,
                           interval = c("none", "confidence", "prediction"), level = 0.95,
                           winsorise = TRUE, type = "response", ...) {
-  no_more("predict()", PREDICT_HINTS, ...)
+  X <- predicted_rows(object, newdata, winsorise, PREDICT_HINTS, ...)
   types <- c("response", if (inherits(object, "dp_glm")) "link")
-  if (!is.character(type) || length(type) != 1L || !type %in% types)
+  if (!is_text(type) || !type %in% types)
     refuse("predict(): type must be \"response\", the mean response, ",
            if (length(types) > 1L) "or \"link\", ", "not ", described(type))
   family <- if (type == "response") object$family
-  check_flag(winsorise, "winsorise")
-  if (missing(newdata) || is.null(newdata))
-    private_stop("predict() without newdata")
   interval <- match.arg(interval)
   if (interval == "prediction" && !is.null(object$family))
     refuse("interval: \"prediction\" is for linear models; \"confidence\" is for the mean response")
   scale <- if (interval == "prediction") stats_of(object, "interval = \"prediction\"")$scale else 0
   check_level(level)
-  X <- new_rows(object, newdata)
-  if (winsorise) {
-    moved <- winsorised(X, object$limits)
-    warn_of_moved(X, moved)
-    X <- moved
-  }
   fit <- drop(X %*% used_coefficients(object)) + new_offset(object, newdata)
   names(fit) <- row.names(newdata)
   error <- mean_errors(X, vcov(object))
@@ -58,6 +49,14 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   else if (!is.null(family)) value <- mean_of(family, fit)
   else if (winsorise) value <- response_within(value, object$limits)
   if (se.fit) list(fit = value, se.fit = slope_of(family, fit) * error) else value
+}
+
+# What all predictions begin with.
+predicted_rows <- function(object, newdata, winsorise, hints, ...) {
+  no_more("predict()", hints, ...)
+  if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
+  check_flag(winsorise, "winsorise")
+  new_rows(object, newdata, winsorise)
 }
 
 # A regularised estimate of what is not identified is good for predictions, if not for itself.

@@ -38,7 +38,7 @@ dp_partition <- function(budget, column, levels = NULL) {
   if (!inherits(budget, "dp_budget") || !is.null(budget$stratum))
     refuse("budget must be a whole budget, made by dp_budget(), not ",
            if (inherits(budget, "dp_budget")) "that of a stratum" else described(budget))
-  if (!is.character(column) || length(column) != 1L || is.na(column) || !nzchar(column))
+  if (!is_text(column) || !nzchar(column))
     refuse("column must be the name of one column, such as column = \"region\", not ",
            described(column))
   levels <- if (is.factor(levels)) as.character(levels) else unname(unlist(levels))
@@ -131,11 +131,10 @@ pack_strata <- function(x, levels) {
 # The name of a column, typed as lm() takes it or as text.
 weight_column <- function(expression, value, data) {
   if (is.null(expression)) return(NULL)
-  data <- data_of(data)
   name <- if (is.name(expression) && as.character(expression) %in% names(data)) as.character(expression)
           else value()
   if (is.null(name)) return(NULL)
-  if (!is.character(name) || length(name) != 1L || is.na(name))
+  if (!is_text(name))
     refuse("weights must be the name of one column, such as weights = w, not ", described(name),
            "; make the column before the call")
   if (!name %in% names(data)) no_such_column("weights", name, names(data))

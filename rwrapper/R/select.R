@@ -44,30 +44,13 @@
 #' }
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
-  no_more("dp_select()", LM_HINTS, ...)
-  needs_data(missing(data), if (!missing(formula)) formula)
-  needs_eps(missing(eps))
+  asked <- begun("dp_select", LM_HINTS, ...)
   if (missing(k)) refuse("k must be given: how many terms to keep, such as k = 5")
-  check_number(k, "k", "5")
-  check_number(eps, "eps", "0.5")
-  check_number(delta, "delta", "1e-6")
   check_method(method, "method")
-  data <- data_of(data)
-  check_unit(unit, data)
-  budget_sent(budget)
-  design <- seen_design(as_formula(formula), data, unit, budget, levels, bounds)
-  refuse_offsets(design, "dp_select()")
-  answer <- call_release("select", request_of(
-    design$formula, design, data, eps, unit, budget, rng, k = k, delta = delta, method = as_sent(method),
-    bounds = bounds_sent(bounds)))
-  answer$formula <- design$formula
-  environment(answer$formula) <- globalenv()
-  answer$privacy <- certificate(answer)
-  answer$selected <- as.character(unlist(answer$selected))
-  answer$candidates <- as.character(unlist(answer$candidates))
-  answer$columns <- as.character(unlist(answer$columns))
-  answer$intercept <- attr(design$terms, "intercept") == 1L
-  structure(answer, class = "dp_selection")
+  design <- refuse_offsets(seen_design(asked), "dp_select()")
+  answer <- call_release("select", request_of(asked, design))
+  new_result("dp_selection", answer, setdiff(names(answer), "privacy"), formula = without_records(design$formula),
+             intercept = attr(design$terms, "intercept") == 1L)
 }
 
 #' @rdname dp_select
@@ -77,9 +60,10 @@ formula.dp_selection <- function(x, ...)
 
 # The design of the chosen terms alone. The others are left out, so that their columns need not be
 # there, unless that changes how the chosen ones are coded.
-chosen_design <- function(found, data, levels, bounds = NULL) {
-  design <- design_of(formula(found), data, levels, bounds)
-  if (!all(found$columns %in% design$names)) design <- design_of(found$formula, data, levels, bounds)
+chosen_design <- function(found, asked) {
+  of <- function(formula) design_of(formula, asked$seen, asked$levels, asked$given$bounds)
+  design <- of(formula(found))
+  if (!all(found$columns %in% design$names)) design <- of(found$formula)
   odd <- setdiff(found$columns, design$names)
   if (length(odd))
     refuse("formula: these data do not have the column ", sQuote(odd[1L], FALSE), ", which was ",
@@ -93,10 +77,3 @@ chosen_design <- function(found, data, levels, bounds = NULL) {
     cost$epsilon, cost$delta)
   design
 }
-
-#' @export
-summary.dp_selection <- function(object, ...) object
-
-#' @rdname dp_select
-#' @export
-print.dp_selection <- print_text

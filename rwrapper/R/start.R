@@ -25,9 +25,9 @@ public_start <- function(formula, data, levels = NULL) {
   data <- data_of(data)
   formula <- as_formula(formula)
   design <- design_of(formula, data, levels)
-  request <- list(formula = deparsed(design$formula), matrix = sent_design(design, data, NULL, NULL))
+  request <- list(formula = deparsed(design$formula), matrix = sent_design(design, list(data = data)))
   answer <- call_python("public_start", request)
-  structure(list(json = answer$json, source = answer$source, names = as.character(unlist(answer$names)),
+  structure(list(json = answer$json, source = answer$source, names = answer$names,
                  xlevels = levels_of(design)), class = "dp_start")
 }
 

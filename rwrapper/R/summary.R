@@ -5,7 +5,7 @@
 summary.dp_lm <- function(object, ...) {
   estimate <- object$coefficients
   error <- standard_errors(object)
-  sampling <- if (is.null(object$sampling)) rep(NA_real_, length(error)) else object$sampling
+  sampling <- object$sampling %||% rep(NA_real_, length(error))
   ratio <- estimate / error
   coefficients <- cbind(estimate, error, sampling, sqrt(pmax(error^2 - sampling^2, 0)), ratio,
                         p_values(object$law, ratio))
@@ -82,6 +82,26 @@ print_privacy <- function(x) {
   more <- length(x$notes) - SHOWN_NOTES
   if (more > 0) cat(more, if (more == 1L) " more note" else " more notes", " in fit$notes.\n", sep = "")
   cat("\n")
+  invisible(x)
+}
+
+# What results share that are no fits: they are shown as Python says them, and are their own summary.
+
+#' @export
+print.dp_result <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+summary.dp_result <- function(object, ...) object
+
+#' @export
+nobs.dp_result <- function(object, ...) object$nobs
+
+print_cost <- function(x) {
+  cat("\n", x$privacy$text, "\n", sep = "")
+  for (note in x$notes) cat_wrapped("Note: ", note, ".")
   invisible(x)
 }
 

@@ -66,39 +66,24 @@
 dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strata = NULL, time_varying = NULL,
                         levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                         weight_limit = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
-  no_more("dp_survival()", SURVIVAL_HINTS, ...)
-  needs_eps(missing(eps))
-  call <- public_call(match.call(), "dp_survival")
-  force(data)
-  check_number(eps, "eps", "1")
-  check_numbers(list(delta = delta, max_rows = max_rows, weight_limit = weight_limit, memory = memory))
-  check_cuts(if (missing(cuts)) NULL else cuts, start)
+  asked <- begun("dp_survival", SURVIVAL_HINTS, ...)
+  check_cuts(asked$given$cuts, start)
   check_text(strata, "strata", "\"site\"")
   if (!is.null(time_varying) && !is.character(time_varying))
     refuse("time_varying must be terms of the formula, such as \"age\", not ", described(time_varying))
-  weights <- weight_column(substitute(weights), function() weights, data)
-  data <- data_of(data)
-  check_unit(unit, data)
-  budget_sent(budget)
-  formula <- as_formula(formula)
-  parts <- hazard_formulas(formula, strata)
-  seen <- seen_by_formula(data, parts$records, unit, budget$stratum)
-  levels <- levels_seen(levels, unit, budget$stratum)
-  check_strata(strata, formula, seen, levels)
-  design <- with_plain_strata(design_of(parts$records, seen, levels, bounds), strata)
+  parts <- hazard_formulas(asked$formula, strata)
+  check_strata(strata, seen_by(asked, parts$records))
+  design <- with_plain_strata(seen_design(asked, parts$records), strata)
   check_event(design$frame, parts$given)
   # What is left without the event is what new persons have.
-  own <- design_of(parts$persons, seen, levels, bounds)
-  answer <- call_release("survival", request_of(
-    formula, design, data, eps, unit, budget, rng, weights = weights, cuts = as.list(as.double(cuts)),
-    start = start, strata = strata, time_varying = if (!is.null(time_varying)) as.list(time_varying),
-    max_rows = max_rows, weight_limit = weight_limit, memory = memory, bounds = bounds_sent(bounds),
-    delta = if (!missing(delta)) delta))
-  own$formula <- formula
-  fit <- new_fit(answer, own, call)
+  own <- seen_design(asked, parts$persons)
+  answer <- call_release("survival", request_of(asked, design))
+  own$formula <- asked$formula
+  fit <- new_fit(answer, own, asked$call)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$family <- list(name = "survival", link = "log")
-  fit$periods <- lapply(answer$periods, function(v) unlist(v))
+  fit$periods <- answer$periods
+  fit$covariates <- c(fit$periods$covariates, fit$periods$strata)
   if (!is.null(strata)) fit$strata <- stats::setNames(list(base::levels(design$frame[[strata_call(strata)]])), strata)
   fit$json <- answer$json
   structure(fit, class = c("dp_survival", "dp_lm"))
@@ -138,9 +123,7 @@ hazard_formulas <- function(formula, strata) {
   if (attr(right, "intercept") == 0L)
     refuse("formula: the intercept is the baseline hazard; leave out the 0 or -1")
   wrapped <- lapply(given, function(e) call("I", e))
-  plus <- function(a, b) call("+", a, b)
-  of <- function(parts)
-    stats::as.formula(call("~", wrapped[[1L]], Reduce(plus, parts)), environment(formula))
+  of <- function(parts) formula_of(wrapped[[1L]], parts, environment(formula))
   levels <- if (!is.null(strata)) list(strata_call(strata, quoted = TRUE))
   list(records = of(c(wrapped[-1L], formula[[3L]], levels)), persons = of(list(formula[[3L]])),
        given = length(given))
@@ -152,13 +135,13 @@ strata_call <- function(strata, quoted = FALSE) {
   if (quoted) found else deparsed(found)
 }
 
-check_strata <- function(strata, formula, data, levels) {
+check_strata <- function(strata, asked) {
   if (is.null(strata)) return(invisible())
   shown <- sQuote(strata, FALSE)
-  if (!strata %in% names(data)) refuse("strata: there is no column ", shown, " that the fit may use")
-  if (strata %in% all.vars(formula))
+  if (!strata %in% names(asked$seen)) refuse("strata: there is no column ", shown, " that the fit may use")
+  if (strata %in% all.vars(asked$formula))
     refuse("strata: ", shown, " is in the formula too; leave it out there")
-  if (is.null(levels[[strata]]) && !is.factor(data[[strata]]))
+  if (is.null(asked$levels[[strata]]) && !is.factor(asked$seen[[strata]]))
     refuse("strata: ", shown, " is not a factor, and its levels must not be read from the data; add levels = ",
            "list(", strata, " = c(\"a\", \"b\")) to the call with levels that are public, or, if they are ",
            "private, group them by a public rule before the call")
@@ -187,52 +170,22 @@ check_event <- function(frame, given) {
            levels(frame[[given]])[1L], "\")")
 }
 
-asked_of_hazards <- function(fit, what, level, ...) {
+of_hazards <- function(fit, what, level, ...) {
   check_level(level)
-  answer <- call_python("survival_table", list(fit = fit$json, what = what, alpha = 1 - level, ...))
-  as.data.frame(lapply(answer, function(v) missing_as_na(unpack_doubles(v))))
-}
-
-# Covariates of new persons in the order of the fit, and dummies of their strata.
-person_rows <- function(object, newdata, winsorise) {
-  new <- new_frame(object, newdata)
-  X <- model_rows(new$design, new$frame)
-  offsets <- lapply(new$frame[offset_names(new$design$terms)], as.double)
-  if (length(offsets)) X <- cbind(X, do.call(cbind, offsets))
-  for (name in names(object$strata)) {
-    levels <- object$strata[[name]]
-    if (!name %in% names(newdata)) refuse("newdata has no column ", sQuote(name, FALSE))
-    odd <- setdiff(as.character(unique(newdata[[name]])), c(levels, NA))
-    if (length(odd)) refuse("newdata: column ", sQuote(name, FALSE), " has the new level ", sQuote(odd[1L], FALSE))
-    dummies <- outer(as.character(newdata[[name]]), levels[-1L], "==") + 0
-    colnames(dummies) <- paste0(name, levels[-1L])
-    X <- cbind(X, dummies)
-  }
-  X <- X[, c(object$periods$covariates, object$periods$strata), drop = FALSE]
-  if (!winsorise || is.null(object$limits)) return(X)
-  slopes <- setdiff(names(object$coefficients), "(Intercept)")
-  at <- match(colnames(X), slopes)
-  moved <- X
-  for (j in which(!is.na(at))) moved[, j] <- within_limits(X[, j], object$limits[at[j], ])
-  warn_of_moved(X, moved)
-  moved
+  as.data.frame(answer_of(fit, what, alpha = 1 - level, ...))
 }
 
 #' @rdname dp_survival
 #' @export
 predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "risk"), se.fit = FALSE, level = 0.95,
                                 simultaneous = FALSE, winsorise = TRUE, ...) {
-  no_more("predict()", c(PREDICT_HINTS, interval = "write level = 0.95: curves have limits"), ...)
-  if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
+  hints <- c(PREDICT_HINTS, interval = "write level = 0.95: curves have limits")
+  X <- predicted_rows(object, newdata, winsorise, hints, ...)
   type <- match.arg(type)
-  check_flag(winsorise, "winsorise")
   check_flag(simultaneous, "simultaneous")
-  X <- person_rows(object, newdata, winsorise)
   if (type != "survival") return(compared_hazards(object, X, type, se.fit, row.names(newdata)))
-  table <- asked_of_hazards(object, "curves", level, simultaneous = simultaneous, rows = pack_doubles(X),
-                            persons = nrow(X))
-  data.frame(row = rep(row.names(newdata), each = length(object$periods$edges) - 1L), time = table$time,
-             surv = table$survival, lower = table$lower, upper = table$upper)
+  table <- of_hazards(object, "survival", level, simultaneous = simultaneous, rows = pack_doubles(X), count = nrow(X))
+  data.frame(row = rep(row.names(newdata), each = length(object$periods$edges) - 1L), table)
 }
 
 # Compared with covariates of 0; offsets have no coefficient, or one that is 1.
@@ -254,7 +207,7 @@ compared_hazards <- function(object, X, type, se.fit, names) {
 #' @export
 survival_baseline <- function(fit, level = 0.95) {
   check_hazards(fit)
-  asked_of_hazards(fit, "baseline", level)
+  of_hazards(fit, "baseline", level)
 }
 
 #' @rdname dp_survival
@@ -266,9 +219,7 @@ survival_ph_test <- function(fit) {
     refuse("time_varying: the test needs terms whose effect may change with time; add time_varying = \"age\" ",
            "to the call of dp_survival()")
   found <- wald(fit, which(names(fit$coefficients) %in% paste0(varying, ":log(time)")))
-  structure(list(statistic = c(chisq = found[2L]), parameter = c(df = found[1L]), p.value = found[3L],
-                 method = "Private test of proportional hazards", data.name = deparsed(fit$formula)),
-            class = "htest")
+  chi_squared_test(found[2L], found[1L], found[3L], "Private test of proportional hazards", fit)
 }
 
 check_hazards <- function(fit) {
@@ -282,9 +233,7 @@ augment.dp_survival <- function(x, newdata = NULL, ...) {
   if (is.null(newdata)) private_stop("augment() without newdata")
   no_more("augment()", c(data = "write newdata = "), ...)
   found <- stats::predict(x, newdata, type = "lp", se.fit = TRUE)
-  columns <- unclass(as.data.frame(newdata))
-  attr(columns, "row.names") <- NULL
-  as_tibble(c(columns, list(.fitted = unname(found$fit), .se.fit = unname(found$se.fit))))
+  beside(newdata, list(.fitted = found$fit, .se.fit = found$se.fit))
 }
 
 #' @rdname dp_survival
@@ -293,17 +242,7 @@ plot.dp_survival <- function(x, newdata = NULL, level = 0.95, simultaneous = TRU
                              ylab = "survival", col = NULL, ...) {
   if (is.null(newdata)) return(NextMethod())
   table <- stats::predict(x, newdata, level = level, simultaneous = simultaneous)
-  if (is.null(main)) main <- paste0("Survival, eps = ", format(x$privacy$epsilon))
-  draw_curves(split(table, factor(table$row, unique(table$row))), x$periods$edges[1L], main, xlab, ylab, col, ...)
+  parts <- split(table, factor(table$row, unique(table$row)))
+  draw_curves(parts, x, x$periods$edges[1L], main, xlab, ylab, col, ...)
   invisible(table)
 }
-
-#' @export
-model.matrix.dp_survival <- function(object, data = NULL, ...) {
-  if (is.null(data)) return(NextMethod())
-  person_rows(object, data, winsorise = FALSE)
-}
-
-#' @export
-family.dp_survival <- function(object, ...)
-  dpreg_stop("private", "family(): a model of proportional hazards has no family of stats")

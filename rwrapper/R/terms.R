@@ -21,6 +21,12 @@ check_formula <- function(formula, columns) {
   without_unused(terms)
 }
 
+# A formula of a term, or of the sum of a list of them.
+formula_of <- function(left, right, home) {
+  if (is.list(right)) right <- Reduce(function(a, b) call("+", a, b), right)
+  stats::as.formula(call("~", left, right), home)
+}
+
 # y ~ . - s mentions s without using it.
 without_unused <- function(terms) {
   factors <- attr(terms, "factors")
@@ -207,7 +213,7 @@ result_kind <- function(first, name, rule, values) {
   if (is.null(rule$gives)) return(first)
   if (!rule$gives %in% c("factor", "ordered")) return(kind(rule$gives))
   if (name == "cut" && identical(values$labels, FALSE)) return(kind("number"))
-  labels <- if (is.null(values$labels)) values$levels else values$labels
+  labels <- values$labels %||% values$levels
   is_ordered <- name == "ordered" || isTRUE(values$ordered) || isTRUE(values$ordered_result) ||
     (name == "factor" && is.null(values$ordered) && first$name == "ordered")
   kind(if (is_ordered) "ordered" else "factor", unique(as.character(labels)))

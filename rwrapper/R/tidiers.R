@@ -40,7 +40,7 @@ tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FA
   no_more("tidy()", character(), ...)
   check_flag(conf.int, "conf.int")
   check_flag(exponentiate, "exponentiate")
-  table <- summary(x)$coefficients
+  table <- summary.dp_lm(x)$coefficients
   columns <- list(
     term = rownames(table), estimate = unname(table[, "Estimate"]),
     std.error = unname(table[, "Std. Error"]), statistic = unname(table[, "z value"]),
@@ -94,10 +94,14 @@ augment.dp_lm <- function(x, newdata = NULL, interval = c("none", "confidence"),
   predicted <- stats::predict(x, newdata, se.fit = TRUE, interval = "confidence",
                               level = conf.level,
                               winsorise = winsorise)
+  found <- list(.fitted = predicted$fit[, "fit"], .lower = predicted$fit[, "lwr"],
+                .upper = predicted$fit[, "upr"], .se.fit = predicted$se.fit)
+  beside(newdata, found[interval == "confidence" | !names(found) %in% c(".lower", ".upper")])
+}
+
+# Public rows, and columns of what was predicted for them.
+beside <- function(newdata, found) {
   columns <- unclass(as.data.frame(newdata))
   attr(columns, "row.names") <- NULL
-  limits <- list(.lower = unname(predicted$fit[, "lwr"]), .upper = unname(predicted$fit[, "upr"]))
-  as_tibble(c(columns, list(.fitted = unname(predicted$fit[, "fit"])),
-              if (interval == "confidence") limits,
-              list(.se.fit = unname(predicted$se.fit))))
+  as_tibble(c(columns, lapply(found, unname)))
 }

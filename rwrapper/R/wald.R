@@ -104,6 +104,10 @@ joint_p <- function(law, statistic, df) {
   p_values(law, stats::qnorm(rarity - log(2), lower.tail = FALSE, log.p = TRUE))
 }
 
+chi_squared_test <- function(statistic, df, p, method, x)
+  structure(list(statistic = c(chisq = statistic), parameter = c(df = df), p.value = p, method = method,
+                 data.name = deparsed(x$formula)), class = "htest")
+
 wald_table <- function(found, rows, heading) {
   table <- as.data.frame(do.call(rbind, found), row.names = rows)
   names(table) <- c("Df", "Chisq", "Pr(>Chisq)")

@@ -69,10 +69,3 @@ print.dp_not_released <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname dp_not_released
-#' @export
-summary.dp_not_released <- function(object, ...) object
-
-#' @rdname dp_not_released
-#' @export
-nobs.dp_not_released <- function(object, ...) object$nobs

@@ -9,6 +9,7 @@ from unsealed import arrays_of
 import dpreg
 from dpreg.data.matrix import ModelMatrix, Records
 from dpreg.faces.bridge import call as bridge
+from dpreg.faces.bridge.answers import plain
 
 FORMULA = "log(price) ~ log(carat) + depth"
 
@@ -85,7 +86,7 @@ def test_wrong_names(diamonds, names):
 
 
 def test_bridge_answers_with_values():
-    assert bridge.call("version", {}) == {"value": dpreg.__version__}
+    assert bridge.call("defaults", {"kind": "Quantile"}) == {"value": {"q": 0.5}}
     assert bridge.call("new_budget", {"eps": -1, "delta": 0})["error"]["kind"] == "budget"
     assert bridge.call("no such function", {})["error"]["kind"] == "python"
 
@@ -109,13 +110,13 @@ def test_inference_is_a_boolean(diamonds, inference):
     ],
 )
 def test_plain_values(value, expected):
-    plain = bridge.plain(value)
-    assert plain == expected
-    assert type(plain) is type(expected)
+    found = plain(value)
+    assert found == expected
+    assert type(found) is type(expected)
 
 
 def test_arrays_are_packed_by_columns():
-    packed = bridge.plain(np.array([[1, 2, 3], [4, 5, 6]]))
+    packed = plain(np.array([[1, 2, 3], [4, 5, 6]]))
     assert np.frombuffer(packed["doubles"]).tolist() == [1, 4, 2, 5, 3, 6]
     assert packed["dim"] == [2.0, 3.0]
     assert isinstance(packed["doubles"], bytearray)

@@ -196,7 +196,7 @@ def test_formulas_that_r_reads_otherwise_do_not_predict(diamonds):
 def test_declined(diamonds):
     declined = dpreg.dp_lm("price ~ carat", diamonds[:50], 0.1, method="tukey", rng=1)
     ro.globalenv["no"] = dpreg.r.to_r(declined)
-    assert list(ro.r("class(no)")) == ["dp_not_released"]
+    assert list(ro.r("class(no)")) == ["dp_not_released", "dp_result"]
     assert "Not released" in "\n".join(ro.r("capture.output(print(no))"))
 
 

@@ -30,6 +30,8 @@ import rpy2.robjects as ro
 
 from dpreg import DPResults, NotReleased
 from dpreg.faces.bridge import call as bridge
+from dpreg.faces.bridge.answers import fields
+from dpreg.faces.bridge.words import told_in_r
 from dpreg.r._convert import frame_from_r, from_sexp, in_notebooks, result_from, to_sexp
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def to_r(fit: DPResults | NotReleased) -> Any:
             "to_r takes what dp_lm returned, DPResults or NotReleased, not "
             f"{type(fit).__name__}; call dp_select, dp_plan and dp_budget in R itself"
         )
-    return ro.vectors.ListVector(_called("fit_from_python", to_sexp(bridge.result_fields(fit))))
+    return ro.vectors.ListVector(_called("fit_from_python", to_sexp(told_in_r(fields(fit)))))
 
 
 def _called(function: str, argument: Any) -> Any:

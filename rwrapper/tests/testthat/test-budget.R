@@ -5,7 +5,7 @@ test_that("a budget refuses before a record is read", {
   data <- data.frame(y = 1, x = 1)
   design <- design_of(y ~ x, data)
   request <- list(formula = "y ~ x", eps = 2, delta = 1e-6, budget = unclass(budget),
-                  matrix = sent_design(design, data, NULL))
+                  matrix = sent_design(design, list(data = data)))
   request$matrix$read <- function() { read <<- TRUE; packed_records(design, data, NULL) }
   expect_error(call_python("lm", request), class = "dpreg_budget")
   expect_false(read)

@@ -109,16 +109,19 @@ test_that("pictures fit small devices", {
   budget <- dp_budget(eps = 2)
   dp_lm(price ~ carat, diamonds, eps = 0.5, budget = budget)
   plan <- dp_plan(n = 20000, d = 5, eps = 1)
+  half <- transform(diamonds, large = carat > 1)[seq(1, nrow(diamonds), 5), ]
+  effect <- dp_effect(price ~ depth, half, eps = 1, treatment = "large", rng = 1)
   for (size in list(c(2.2, 1.8), c(3.2, 2.4), c(7, 4.5))) {
     expect_silent(drawn(size[1L], size[2L], function() plot(fit, reference = coef(fit))))
     expect_silent(drawn(size[1L], size[2L], function() plot(budget)))
     expect_silent(drawn(size[1L], size[2L], function() plot(plan)))
+    expect_silent(drawn(size[1L], size[2L], function() plot(effect)))
   }
   inside <- function(size) {
     grDevices::pdf(NULL, size[1L], size[2L])
     on.exit(grDevices::dev.off())
     seen <- list()
-    open_plot(c(0, 0), 2:1, c("one", "another"), c("1", "2"), TRUE, strrep("a title ", 9), "x", c(-1, 1))
+    open_plot(2:1, c("one", "another"), c("1", "2"), TRUE, strrep("a title ", 9), "x", c(-1, 1))
     seen$plot <- graphics::par("pin")
     seen$size <- graphics::par("cex")
     seen

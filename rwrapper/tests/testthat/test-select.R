@@ -47,17 +47,17 @@ test_that("a selection is fitted as it is", {
   data <- strange_data()
   found <- choice(y ~ grade + place + whole + `two words`, c("`two words`", "grade"), data)
   expect_equal(formula(found), y ~ grade + `two words`, ignore_attr = TRUE)
-  design <- chosen_design(found, data, NULL)
+  design <- chosen_design(found, list(seen = data))
   X <- model.matrix(y ~ grade + `two words`, data)
   expect_identical(regressor_names(design), colnames(X)[-1])
-  sent <- sent_design(design, data, NULL)
+  sent <- sent_design(design, list(data = data))
   expect_identical(unlist(sent$names), regressor_names(design))
   expect_identical(names(sent$ranges), grep("grade", colnames(X), value = TRUE))
   columns <- lapply(sent$read()$columns, function(raw) readBin(raw, "double", length(raw) / 8))
   for (i in seq_along(columns)) expect_equal(columns[[i]], unname(X[, regressor_names(design)[i]]))
   # A column that was not chosen need not be there.
-  expect_silent(chosen_design(found, data[names(data) != "whole"], NULL))
-  expect_error(chosen_design(choice(y ~ whole, "whole", data), data.frame(y = 1, whole = TRUE), NULL),
+  expect_silent(chosen_design(found, list(seen = data[names(data) != "whole"])))
+  expect_error(chosen_design(choice(y ~ whole, "whole", data), list(seen = data.frame(y = 1, whole = TRUE))),
                "do not have the column 'whole'")
 })
 
@@ -65,15 +65,15 @@ test_that("coding is that of the selection, whatever terms are left out", {
   data <- strange_data()
   # Without `place` its product with `truth` would have other dummies.
   found <- choice(y ~ place * truth, "place:truth", data)
-  design <- chosen_design(found, data, NULL)
+  design <- chosen_design(found, list(seen = data))
   X <- model.matrix(y ~ place * truth, data)
   expect_identical(regressor_names(design), grep(":", colnames(X), value = TRUE))
-  sent <- sent_design(design, data, NULL)$read()
+  sent <- sent_design(design, list(data = data))$read()
   for (j in seq_along(sent$columns))
     expect_equal(readBin(sent$columns[[j]], "double", 60), unname(X[, regressor_names(design)[j]]))
   without <- choice(y ~ whole + big - 1, "big", data)
   expect_equal(formula(without), y ~ big - 1, ignore_attr = TRUE)
-  expect_false(sent_design(chosen_design(without, data, NULL), data, NULL)$intercept)
+  expect_false(sent_design(chosen_design(without, list(seen = data)), list(data = data))$intercept)
 })
 
 test_that("a fit of a selection says so, predicts, and is not updated to another formula", {

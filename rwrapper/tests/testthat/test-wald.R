@@ -7,7 +7,7 @@ fit_with <- function(estimate, covariance, law = list(tail = numeric(), critical
   answer <- list(released = TRUE, names = names, estimates = packed(estimate), covariance = packed(covariance),
                  sampling = packed(sqrt(diag(covariance))), units = 100, method = "adassp", law = law,
                  privacy = list(epsilon = 1, delta = 0, unit = "one row"), response = "y")
-  new_fit(answer, design, quote(dp_lm(y ~ x + z + w)))
+  new_fit(unpacked(answer), design, quote(dp_lm(y ~ x + z + w)))
 }
 
 covariance <- crossprod(matrix(c(2, 1, 0, 1, 0, 2, 1, -1, 1, 0, 2, 1, 0, 1, 1, 2), 4)) / 10

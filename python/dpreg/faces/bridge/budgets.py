@@ -67,9 +67,9 @@ def partition(request: Request) -> dict[str, Any]:
     return {"levels": list(_budget(request["budget"]).partition(request["column"], levels))}
 
 
-# What R makes a data frame of: columns of `Budget.to_frame`.
-_TEXTS = ("time", "user", "data", "label", "formula", "method", "status", "stratum",
-          "unit")  # fmt: skip
+# What R makes a data frame of, in this order: columns of `Budget.to_frame`.
+_COLUMNS = ("time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
+            "failure", "status", "stratum", "unit")  # fmt: skip
 _AMOUNTS = {"eps": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho", "failure": "failure"}
 
 
@@ -78,19 +78,16 @@ def budget_state(request: Request) -> dict[str, Any]:
     payer = payer_of(request)
     charges = payer.charges
     of, shares = shares_of(payer.account.accounting, charges)
-    texts = {name: [_text(getattr(c, name)) for c in charges] for name in _TEXTS}
     return {
         "remaining": dict(zip(("eps", "delta"), payer.remaining, strict=True)),
         "spent": dict(zip(("eps", "delta"), payer.spent, strict=True)),
         "of": of,
         "shares": np.array(shares),
-        "charges": {**texts, **{name: _paid(charges, a) for name, a in _AMOUNTS.items()}},
+        "charges": {name: _column(charges, name) for name in _COLUMNS},
     }
 
 
-def _paid(charges: Sequence[Charge], amount: str) -> Doubles:
-    return np.array([getattr(charge.paid, amount) for charge in charges], dtype=np.float64)
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
+def _column(charges: Sequence[Charge], name: str) -> Doubles | list[str]:
+    if name in _AMOUNTS:
+        return np.array([getattr(c.paid, _AMOUNTS[name]) for c in charges], dtype=np.float64)
+    return ["" if getattr(c, name) is None else str(getattr(c, name)) for c in charges]

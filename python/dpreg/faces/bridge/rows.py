@@ -76,16 +76,19 @@ def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
         names=tuple(sent["names"]),
         intercept=bool(sent["intercept"]),
         read=read,
-        ranges={name: (low, high) for name, (low, high) in dict(sent["ranges"] or {}).items()},
+        ranges=limits_of(sent["ranges"]),
         groups={term: tuple(columns) for term, columns in dict(sent.get("groups") or {}).items()},
         offsets=tuple(sent.get("offsets") or ()),
-        data_bounds={
-            name: (low, high) for name, (low, high) in dict(sent.get("data_bounds") or {}).items()
-        },
+        data_bounds=limits_of(sent.get("data_bounds")),
         unit=sent.get("unit"),
         stratum=stratum,
         within=bool(sent.get("within")),
     )
+
+
+def limits_of(sent: Any) -> dict[str, tuple[float, float]]:
+    """Return limits of columns by their names; R has a list for an empty mapping, or nothing."""
+    return {name: (low, high) for name, (low, high) in dict(sent or {}).items()}
 
 
 def _doubles(raw: Any) -> Doubles:
