@@ -7,21 +7,22 @@ import numbers
 import types
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, Literal, Union
 
 from dpreg.base.errors import ArgumentError, got
 
 
-def check_options(options: object) -> None:
+def check_options(options: Any) -> None:
     """Refuse an option that is not of the type it is annotated with, and NaN.
 
     Limits on its value are the business of the class.
 
     options: annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
     """
-    for name, hint in typing.get_type_hints(type(options)).items():
-        value = getattr(options, name)
-        kinds = alternatives(hint)
+    hints = typing.get_type_hints(type(options))
+    for name in (field.name for field in fields(options)):
+        value, kinds = getattr(options, name), alternatives(hints[name])
         if not any(_fits(value, kind) for kind in kinds):
             wanted = " or ".join(_spelled(kind) for kind in kinds)
             of = f": an option of dpreg.{type(options).__name__}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -101,6 +102,10 @@ class BoostedAdaSSP:
     'boosted_adassp'
     """
 
+    name: ClassVar[str] = "boosted_adassp"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = True
+
     rounds: int = 6
     average: int = 2
     gram_share: float = 0.2
@@ -122,11 +127,6 @@ class BoostedAdaSSP:
         check_size("clip", self.clip)
         check_size("row_factor", self.row_factor)
 
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "boosted_adassp"
-
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0."""
         needs_delta(self.name, delta)
@@ -134,16 +134,6 @@ class BoostedAdaSSP:
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""
         return releases_cost(epsilon, delta)
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,10 @@ class FrankWolfe:
     'frank_wolfe'
     """
 
+    name: ClassVar[str] = "frank_wolfe"
+    holds_rows: ClassVar[bool] = True
+    uses_bounds: ClassVar[bool] = True
+
     l1: float = 1.0
     steps: int | None = None
     screen: Screen | Literal["rnm", "adp"] | None = None
@@ -124,11 +128,6 @@ class FrankWolfe:
         if not 0 < self.reach <= 100:
             raise unusable("reach", "greater than 0 and at most 100", self.reach)
 
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "frank_wolfe"
-
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse what cannot be used whatever the data: no delta, too many steps."""
         needs_delta(self.name, delta)
@@ -142,16 +141,6 @@ class FrankWolfe:
         """See `dpreg.estimation.base.Method`."""
         rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
         return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpreg.base.options import check_options
 from dpreg.data.design import Design
@@ -53,16 +54,13 @@ class SecondMoments:
     proof : moments.md
     """
 
+    name: ClassVar[str] = "moments"
+
     max_rows: int = 1
 
     def __post_init__(self) -> None:
         check_options(self)
         check_max_rows(self.max_rows)
-
-    @property
-    def name(self) -> str:
-        """What the certificate calls it."""
-        return "moments"
 
     def check(self, delta: float) -> None:
         """Refuse delta = 0."""

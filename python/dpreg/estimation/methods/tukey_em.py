@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +133,10 @@ class TukeyEM:
     'tukey'
     """
 
+    name: ClassVar[str] = "tukey"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = False
+
     models: int | None = None
     ridge: float | None = None
     refinements: int = 0
@@ -158,11 +162,6 @@ class TukeyEM:
             raise unusable("limits_share", wanted, limits)
         if not -500 <= self.grid_exponent <= 500:
             raise unusable("grid_exponent", "in [-500, 500]", self.grid_exponent)
-
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "tukey"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
@@ -203,16 +202,6 @@ class TukeyEM:
             return left
         limits = releases_cost(self.limits_share * epsilon, self.limits_share * delta)
         return (left + limits).claimed(epsilon, delta)
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, Blank, unusable, write
@@ -76,6 +76,10 @@ class DPSIS:
     ('carat',)
     """
 
+    name: ClassVar[str] = "sis"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = True
+
     top_k: Literal["canonical", "peel"] = "canonical"
     gamma: float = 0.5
     noise: Literal["exponential", "gumbel"] = "exponential"
@@ -88,21 +92,6 @@ class DPSIS:
         check_share("share", self.share)
         if not 0 <= self.gamma < 1:
             raise unusable("gamma", "in [0, 1)", self.gamma)
-
-    @property
-    def name(self) -> str:
-        """As `dp_select(method=...)` spells it."""
-        return "sis"
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return False
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.estimation.selection.base.Selector`."""
