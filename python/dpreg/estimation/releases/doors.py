@@ -81,9 +81,12 @@ def lasso_votes(
     rows: Sealed[Arrays], assignment: Sealed[_core.Assignment], **how: Any
 ) -> list[int]:
     """Draw k candidates by the votes of Lasso fits: see `_core.sub_lasso`."""
-    X, y, offsets, of_units = opened(rows)
-    units = {"unit_offsets": offsets, "unit_rows": of_units}
-    return _places(_core.sub_lasso(X, y, opened(assignment), **units, **how))
+    X, y, unit_offsets, unit_rows = opened(rows)
+    return _places(
+        _core.sub_lasso(
+            X, y, opened(assignment), unit_offsets=unit_offsets, unit_rows=unit_rows, **how
+        )
+    )
 
 
 def _places(chosen: NDArray[np.uint64]) -> list[int]:
