@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
 from dpreg.estimation.releases.two_values import TwoValues
-
-Doubles = NDArray[np.float64]
 
 # Half the length of an interval, in standard errors.
 _HALF = 1.96

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.inference.shrinkage import likely_shares
-
-Doubles = NDArray[np.float64]
 
 # Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.
 _LEAST_SEEN = 3.0

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
-
-Doubles = NDArray[np.float64]
 
 
 def noisy_binomial_tail(least: int, epsilon: float) -> float:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 # Deviations of its noise that a sum of squares must have to be divided by.
 _CLEAR = 2.0

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
@@ -20,7 +21,7 @@ from dpreg.estimation.newton.columns import COLUMN_PASSES, column_moments
 from dpreg.estimation.newton.scores import noisy_products, noisy_score_norms, products_limit
 from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES
-from dpreg.estimation.releases.moments import Doubles, found_columns, noisy_gram, without_columns
+from dpreg.estimation.releases.moments import found_columns, noisy_gram, without_columns
 from dpreg.estimation.releases.rows import (
     longest_row,
     mapped_rows,

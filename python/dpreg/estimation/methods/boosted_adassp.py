@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
@@ -20,7 +21,6 @@ from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.moments import (
-    Doubles,
     floored_inverse,
     found_columns,
     noisy_gram,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
 from dpreg.base.passes import expect
 from dpreg.data.arms import (
@@ -41,8 +41,6 @@ from dpreg.estimation.releases.statistics import EventCounts, MomentSums
 from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-
-Doubles = NDArray[np.float64]
 
 # Of the squared mu that scales leave: models of the outcome and of the treatment, the count of rows
 # at the limits, and mean derivatives.  Scores have the rest, which is what tells.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
@@ -179,7 +179,7 @@ class FrankWolfe:
         return screen_from(self.screen)
 
     def _scaling(
-        self, design: Design, bounds: NDArray[np.float64], noise: GaussianReleases
+        self, design: Design, bounds: Doubles, noise: GaussianReleases
     ) -> tuple[Scaling, float] | Declined:
         """Return how columns are scaled, and the noisy number of units."""
         intercept = design.terms.intercept
@@ -208,9 +208,7 @@ def _unit_rows(design: Design, scaling: Scaling) -> Sealed[UnitRows]:
     return design.arrays().map(made)
 
 
-def _scaled(
-    rows: Arrays, scaling: Scaling, *, intercept: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scaled(rows: Arrays, scaling: Scaling, *, intercept: bool) -> tuple[Doubles, Doubles]:
     """Scale and clip every row, the constant last."""
     X, y = scaling.scale_columns(rows.X), scaling.scale_response(rows.y)
     if intercept:
@@ -219,7 +217,7 @@ def _scaled(
     return X if X.shape[1] else np.zeros((len(X), 1)), y
 
 
-def _params(weights: NDArray[np.float64], scaling: Scaling, intercept: bool) -> NDArray[np.float64]:
+def _params(weights: Doubles, scaling: Scaling, intercept: bool) -> Doubles:
     """Put the coefficients in the user's units, the intercept first."""
     d = len(scaling.used)
     slopes = scaling.slopes(weights[:d])

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import (
     Argument,
     ArgumentError,
@@ -297,7 +297,7 @@ class TukeyEM:
 
     def _limits(
         self, design: Design, allowance: Allowance
-    ) -> tuple[NDArray[np.float64] | None, tuple[Part, ...]]:
+    ) -> tuple[Doubles | None, tuple[Part, ...]]:
         """Release where the regressors lie, by one row of each unit."""
         if self.limits_share * allowance.epsilon < _LEAST_LIMITS or not design.terms.names:
             return None, ()
@@ -315,13 +315,11 @@ class TukeyEM:
 
     def _fit(
         self, design: Design, plan: TukeyPlan, layout: Layout, bits: _core.BitSource
-    ) -> Sealed[NDArray[np.float64]]:
+    ) -> Sealed[Doubles]:
         assignment = assigned(design, plan.models, plan.batch, self.partition, bits)
         return assignment.map(lambda of: self._fits(design, of, layout))
 
-    def _fits(
-        self, design: Design, assignment: _core.Assignment, layout: Layout
-    ) -> NDArray[np.float64]:
+    def _fits(self, design: Design, assignment: _core.Assignment, layout: Layout) -> Doubles:
         family = design.terms.family
         if not family.least_squares:
             return fit_glm_blocks(design, assignment, family, log_spreads=layout.spreads)

@@ -15,7 +15,8 @@ from functools import cache
 
 import numpy as np
 
-from dpreg.estimation.planning.grids import Doubles, Forecast, Grid, gridded, read_table
+from dpreg.base.arrays import Doubles
+from dpreg.estimation.planning.grids import Forecast, Grid, gridded, read_table
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
 TABULATED = ("boosted_adassp", "adassp", "tukey")

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 # A plan works when the release is this likely and standard errors are at most this many
 # times those of least squares.

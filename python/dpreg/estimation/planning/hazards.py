@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, ArgumentError, leave_out, unusable, write
 from dpreg.base.families import COUNTING
 from dpreg.base.text import counted, wrapped
@@ -27,7 +28,6 @@ from dpreg.estimation.planning.forecast import Model
 from dpreg.estimation.planning.grids import (
     LIKELY,
     WIDEST,
-    Doubles,
     Forecast,
     gridded,
     interpolate,

@@ -16,7 +16,8 @@ from functools import cache
 
 import numpy as np
 
-from dpreg.estimation.planning.grids import Doubles, Forecast, Grid, gridded, read_table
+from dpreg.base.arrays import Doubles
+from dpreg.estimation.planning.grids import Forecast, Grid, gridded, read_table
 from dpreg.privacy.gdp import gdp_mu
 
 # Medians of simulated widths may lie below 1 by chance: noise adds at least this share.

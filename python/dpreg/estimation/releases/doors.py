@@ -8,19 +8,17 @@ names that it has there, which checks it.
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.data.design import Arrays
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, Scores, Sealed, opened
-
-Doubles: TypeAlias = NDArray[np.float64]
-Sums: TypeAlias = NDArray[np.int64]
 
 
 def noisy_counts(
