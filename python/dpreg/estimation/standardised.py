@@ -133,7 +133,6 @@ class Standardised:
             Of the columns that are used.
         error : EstimateError or None
             Of `theta`; None without inference.
-        notes : tuple of str
         """
         terms = self.design.terms
         d = len(terms.regressors)

@@ -22,8 +22,6 @@ def blocks_of(labels: Integers, blocks: int, bits: _core.BitSource) -> Iterator[
     ----------
     labels : ndarray of int, shape (n,)
         The unit of each row, from 0 on; -1: the row is left out.
-    blocks : int
-    bits : BitSource
     """
     units = int(labels.max(initial=-1)) + 1
     drawn = _core.assign_independently(units, blocks, bits)

@@ -41,13 +41,10 @@ def fit_glm_blocks(
 
     Parameters
     ----------
-    design : Design
-        Private.
     assignment : Assignment
         Of units to blocks.
     family : Family
         Binomial or Poisson.
-    log_spreads : bool
 
     Returns
     -------

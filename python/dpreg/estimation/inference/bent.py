@@ -27,11 +27,9 @@ def bent_factors(
 
     Parameters
     ----------
-    family : Family
     centre : float
         Linear predictor of the mean row.
     slopes : ndarray, shape (w,)
-    regressors : TwoValues
     errors : ndarray, shape (w,)
         Standard errors of the slopes, if scores were straight lines.
 

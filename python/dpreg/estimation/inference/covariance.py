@@ -152,7 +152,6 @@ def hidden_note(
     Parameters
     ----------
     hidden : ndarray of bool, shape (c,)
-    coefficients : tuple of str
     inference : bool
         False: only columns that are not used are hidden, and their coefficients are 0.
     levels : sequence of ndarray of int

@@ -25,7 +25,6 @@ def held_back(
         Of the curvature of the loss.
     deviation : ndarray, shape (w,)
         Of the noise in each entry of the score.
-    farthest : float
     """
     spread = effects @ inverse
     noisy = np.sqrt(((spread * deviation) ** 2).sum(axis=1)) > farthest

@@ -89,7 +89,6 @@ def largest_error(covariance: Doubles, alpha: float) -> float:
     ----------
     covariance : ndarray, shape (K, K)
         Errors are compared with their standard deviations.
-    alpha : float
     """
     if not len(covariance):
         return math.nan
@@ -283,7 +282,6 @@ def log_rank(
     ----------
     exits : ndarray of int, shape (groups, K, 3)
     entries : ndarray of int, shape (groups, K, 2), or None
-    variances : tuple of float
     """
     cells, variance = _cells(exits, entries, variances)
     groups, intervals = exits.shape[:2]

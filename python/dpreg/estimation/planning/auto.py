@@ -85,7 +85,6 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> F
         Number of units, noisy or planned.
     d : int
         Number of regressors.
-    epsilon, delta : float
     """
     equivalent = _equivalent_epsilon(method, epsilon, delta)
     grid = _grid(method, "gaussian")

@@ -215,12 +215,7 @@ def survival_plan(
     effect: object,
     power: object,
 ) -> SurvivalPlan:
-    """Plan proportional hazards; arguments are those of `dp_plan`.
-
-    Raises
-    ------
-    ArgumentError
-    """
+    """Plan proportional hazards; arguments are those of `dp_plan`."""
     rate, expected = cohort.rate, cohort.expected
     if expected is None:
         for name, value, usual in (

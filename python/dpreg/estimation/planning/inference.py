@@ -35,7 +35,6 @@ def infer(n: float, d: int, epsilon: float, delta: float) -> Forecast:
         Number of units.
     d : int
         Number of regressors.
-    epsilon, delta : float
     """
     if n <= d + 2:  # nor has least squares standard errors then
         return Forecast(0.0, 1.0, math.inf)

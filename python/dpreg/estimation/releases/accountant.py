@@ -90,8 +90,6 @@ class GaussianReleases:
         ----------
         label : str
             For the certificate.
-        exact : ExactSums
-        mu : float
 
         Returns
         -------

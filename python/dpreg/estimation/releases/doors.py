@@ -30,9 +30,6 @@ def noisy_counts(
     ----------
     label : str
         For the certificate.
-    counts : Counts
-    epsilon : float
-    bits : BitSource
     rows : int, default 1
         How many rows a unit may have.
     """

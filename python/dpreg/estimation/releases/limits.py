@@ -24,13 +24,8 @@ def prediction_limits(
 
     Parameters
     ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
     params : ndarray, shape (intercept + d,)
         Released, in the user's units.
-    noise : GaussianReleases
     share : float
         Of the squared mu; nothing is spent when all columns have bounds.
 

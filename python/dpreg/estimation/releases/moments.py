@@ -26,7 +26,6 @@ def found_columns(scales: Scales, units: StandardUnits, gram: Doubles, deviation
 
     Parameters
     ----------
-    scales : Scales
     units : StandardUnits
         Of all columns.
     gram : ndarray, shape (intercept + d, intercept + d)

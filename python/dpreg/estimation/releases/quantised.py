@@ -235,7 +235,6 @@ class MappedRows:
 
         Parameters
         ----------
-        theta : ndarray
         starts : ndarray of int, optional
             Those in bins from each to the next one are added up.
         """

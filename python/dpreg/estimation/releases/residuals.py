@@ -205,15 +205,10 @@ def released_extras(
 
     Parameters
     ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
     params : ndarray, shape (intercept + regressors,)
         Released, in the user's units.
     noise : GaussianReleases
         With ``aside=extras.share``.
-    extras : Extras
     """
     if extras.share == 0:
         return None, None

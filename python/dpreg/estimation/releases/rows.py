@@ -108,10 +108,6 @@ def standardised_rows(
 
     Parameters
     ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
     units : StandardUnits
         Of `scales`.
     row_limit : float

@@ -126,8 +126,6 @@ class Standardisation:
 
         Parameters
         ----------
-        rows : Totals
-            Private.
         noise : GaussianReleases
             Spends `share` of it, less when all columns have bounds.
         bounds : ndarray, shape (d + 1, 2)
@@ -151,11 +149,8 @@ class Standardisation:
 
         Parameters
         ----------
-        rows : Totals
-            Private.
         d : int
             The number of regressors.
-        noise : GaussianReleases
 
         Returns
         -------
