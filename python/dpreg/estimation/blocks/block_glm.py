@@ -18,8 +18,6 @@ from dpreg.estimation.blocks.block_algebra import inner, inverted, quadratic, ti
 from dpreg.estimation.blocks.block_rows import BlockRows, add_by_block, block_rows
 from dpreg.estimation.blocks.model_rows import rows_of_models
 
-Told = Flags
-
 # Steps of Fisher scoring, and how far one moves the linear predictor of a typical row.
 _STEPS, _LONGEST = 20, 2.0
 # Linear predictors, in which no mean or variance overflows, and responses of a log link.
@@ -103,7 +101,7 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
     )  # fmt: skip
 
 
-def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Told]:
+def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Flags]:
     """Return centre, spread and weighted means of columns by block, and which have a spread."""
     sums, weighed, weights, count = (np.zeros((blocks.count, k)) for k in (d, d, 1, 1))
     for rows in blocks.parts():
@@ -131,8 +129,8 @@ def _mean_weight(place: Integers) -> Doubles:
 
 
 def _combinations(
-    blocks: BlockRows, centre: Doubles, scale: Doubles, told: Told, intercept: int
-) -> Told:
+    blocks: BlockRows, centre: Doubles, scale: Doubles, told: Flags, intercept: int
+) -> Flags:
     """Tell the columns that are no combination of others in their block."""
     matrix, count = np.zeros((*told.shape, told.shape[1])), np.zeros((len(told), 1, 1))
     for rows in blocks.parts():
@@ -169,7 +167,7 @@ def _vectors(
     family: Family,
     theta: Doubles,
     inverse: Doubles,
-    scales: tuple[Doubles, Doubles, Doubles, Told],
+    scales: tuple[Doubles, Doubles, Doubles, Flags],
     standard: Callable[[Doubles, Integers], Doubles],
     *,
     intercept: int,

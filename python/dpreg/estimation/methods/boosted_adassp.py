@@ -16,7 +16,7 @@ from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.estimation.inference.boosting import BoostingPath, quieted
+from dpreg.estimation.inference.boosting import quieted
 from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
@@ -162,8 +162,8 @@ class BoostedAdaSSP:
             gram = without_columns(gram, found, intercept=units.intercept)
             units = units.keeping(found)
             rows = standardised_rows(design, scales, units, limit, winsorise=True)
-        path = quieted(self._boost(rows, gram, deviation, scales, noise))
-        return begun.released(path.estimate, units, None)
+        estimate = self._boost(rows, gram, deviation, scales, noise)
+        return begun.released(estimate, units, None)
 
     def _boost(
         self,
@@ -172,7 +172,7 @@ class BoostedAdaSSP:
         gram_deviation: float,
         scales: Scales,
         noise: GaussianReleases,
-    ) -> BoostingPath:
+    ) -> Doubles:
         step = floored_inverse(gram, gram_deviation)
         left = (1 - self.standardisation.share) * (1 - self.gram_share)
         mu = noise.share(left / self.rounds)
@@ -187,14 +187,8 @@ class BoostedAdaSSP:
             quiet = math.sqrt(_CLIPPED_NOISE / max(len(gram), 1)) * scales.units * clip / deviation
             least = min(_LEAST_CLIP, self.clip)
             clip = min(clip, min(max(quiet, least), self.clip) * residual)
-        return BoostingPath(
-            estimate=np.asarray(np.mean(thetas[-self.average :], axis=0)),
-            gram=gram,
-            gram_deviation=gram_deviation,
-            step=step,
-            deviations=np.array(deviations),
-            average=self.average,
-        )
+        estimate = np.asarray(np.mean(thetas[-self.average :], axis=0))
+        return quieted(estimate, gram, gram_deviation, step, np.array(deviations), self.average)
 
 
 def _noisy_round(

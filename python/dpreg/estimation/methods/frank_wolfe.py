@@ -135,7 +135,7 @@ class FrankWolfe:
         refuse_weights(self.name, terms)
         left = 1 - max(self.count_share, self.standardisation.share)
         rho = left * allowed_rho(epsilon, delta)
-        plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
+        plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, screen_from(self.screen))
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""
@@ -160,9 +160,9 @@ class FrankWolfe:
 
         rest = rho - math.fsum(part.rho or 0.0 for part in parts)
         steps = self.steps or default_steps(units, _columns(terms), rest)
-        plan = plan_frank_wolfe(rest, _columns(terms), steps, self._screen())
+        plan = plan_frank_wolfe(rest, _columns(terms), steps, screen_from(self.screen))
         rows = _unit_rows(design, scaling)
-        run = run_plan(rows, self.l1, plan, self._screen(), allowance.bits)
+        run = run_plan(rows, self.l1, plan, screen_from(self.screen), allowance.bits)
         return Release(
             params=_params(run["weights"], scaling, terms.intercept),
             covariance=None,
@@ -174,9 +174,6 @@ class FrankWolfe:
             limits=scaling.limits,
             no_errors=_NO_ERRORS if inference else "",
         )
-
-    def _screen(self) -> Screen | None:
-        return screen_from(self.screen)
 
     def _scaling(
         self, design: Design, bounds: Doubles, noise: GaussianReleases

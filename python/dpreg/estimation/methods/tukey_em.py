@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -38,11 +38,11 @@ from dpreg.estimation.blocks.model_vector import Layout, coefficients
 from dpreg.estimation.blocks.tukey_report import (
     NOT_PASSED,
     declined,
-    estimand,
     parts_of,
     regressors,
     too_few,
 )
+from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.planning.tukey import (
     TukeyPlan,
@@ -58,8 +58,6 @@ from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Sealed
-
-_T = TypeVar("_T", float, int)
 
 # The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
 _HISTOGRAMS = Standardisation(
@@ -265,7 +263,7 @@ class TukeyEM:
             parts=parts + spent,
             law=NORMAL if law is None else TailLaw(law.tail, law.critical),
             notes=tuple(notes),
-            estimand=estimand(plan),
+            estimand=Estimand(f"Tukey median of {plan.models:,} fits"),
             limits=limits,
         )
 
@@ -323,6 +321,9 @@ class TukeyEM:
         family = design.terms.family
         if not family.least_squares:
             return fit_glm_blocks(design, assignment, family, log_spreads=layout.spreads)
+        ridge = self.ridge
+        if ridge is None:
+            ridge = _NO_RIDGE if layout.spreads else 0.01
         fits = [
             _core.fit_batches(
                 rows.X,
@@ -330,7 +331,7 @@ class TukeyEM:
                 rows.assignment,
                 unit_offsets=rows.unit_offsets,
                 unit_rows=rows.unit_rows,
-                ridge=_given(self.ridge, _NO_RIDGE if layout.spreads else 0.01),
+                ridge=ridge,
                 refinements=self.refinements,
                 intercept=layout.intercept,
                 log_spreads=layout.spreads,
@@ -343,7 +344,3 @@ class TukeyEM:
 def _rounding_is_paid(plan: TukeyPlan, layout: Layout) -> bool:
     """Whether the core makes a draw so planned, by public numbers."""
     return _core.rounding_is_paid(plan.models, layout.size, plan.epsilon_sample)
-
-
-def _given(option: _T | None, default: _T) -> _T:
-    return default if option is None else option

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ class Model:
     Raises ValueError if the method does not fit the family.
     """
 
+    size: ClassVar[str] = "n"  # The argument of the number of units.
+
     method: str
     family: Family
 
@@ -43,11 +46,6 @@ class Model:
     def powered(self) -> bool:
         """Whether effects and their power are planned."""
         return self.family.least_squares
-
-    @property
-    def size(self) -> str:
-        """The argument of the number of units."""
-        return "n"
 
     @property
     def used(self) -> str:

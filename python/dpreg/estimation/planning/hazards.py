@@ -16,7 +16,7 @@ import math
 from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,17 +49,14 @@ _USUAL_RATE = 0.5
 class HazardModel(Model):
     """Proportional hazards with six intervals; the units that are counted are events."""
 
+    size: ClassVar[str] = "events"
+
     rate: float = _USUAL_RATE  # Share of persons with an event.
 
     @property
     def powered(self) -> bool:
         """See `Model`."""
         return True
-
-    @property
-    def size(self) -> str:
-        """See `Model`."""
-        return "events"
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
         """Return what is expected of a fit to so many events, with d covariates."""
