@@ -60,3 +60,10 @@ def unread(monkeypatch):
 @pytest.fixture(scope="session")
 def diamonds():
     return load_diamonds()
+
+
+@pytest.fixture
+def use_threads():
+    """Return what chooses the number of threads of the core, for one test."""
+    yield _core.use_threads
+    _core.use_threads(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ CLASSES = [
     dpreg.TukeyEM, dpreg.AdaSSP, dpreg.BoostedAdaSSP, dpreg.DPSGD, dpreg.FrankWolfe, dpreg.Auto,
     dpreg.DPKendall, dpreg.DPSIS, dpreg.TwoStage, dpreg.SubLasso, Standardisation, Screen,
 ]  # fmt: skip
-OPTIONS = [(cls, name) for cls in CLASSES for name in typing.get_type_hints(cls)]
+OPTIONS = [(cls, field.name) for cls in CLASSES for field in fields(cls)]
 # None and True are what R makes of NA.
 WRONG = ["a", True, np.nan, None, [1, "a"], {1: 2}, object(), b"x", 1.5, 3, 1j]
 

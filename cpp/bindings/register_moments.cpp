@@ -93,27 +93,26 @@ void register_column_counts(py::module_& m) {
     m.def("moments_sensitivity", &moments_sensitivity, "weights"_a);
     m.def(
         "magnitude_counts",
-        [](const MatrixView& x, std::size_t threads) {
-            const auto counts = without_gil([&] { return magnitude_counts(x, threads); });
+        [](const MatrixView& x) {
+            const auto counts = without_gil([&] { return magnitude_counts(x); });
             return to_matrix(counts, x.cols, kMagnitudeCells);
         },
-        "x"_a, "threads"_a = 0);
+        "x"_a);
     m.def(
         "interval_counts",
         [](const MatrixView& x, const std::vector<double>& low, const std::vector<double>& high,
-           std::size_t bins, std::size_t threads) {
-            const auto counts =
-                without_gil([&] { return interval_counts(x, low, high, bins, threads); });
+           std::size_t bins) {
+            const auto counts = without_gil([&] { return interval_counts(x, low, high, bins); });
             return to_matrix(counts, x.cols, bins + 1);
         },
-        "x"_a, "low"_a, "high"_a, "bins"_a, "threads"_a = 0);
+        "x"_a, "low"_a, "high"_a, "bins"_a);
     m.def(
         "moment_sums",
-        [](const MatrixView& x, const std::vector<double>& middle, const std::vector<double>& half,
-           std::size_t threads) {
-            return array_without_gil([&] { return moment_sums(x, middle, half, threads); });
+        [](const MatrixView& x, const std::vector<double>& middle,
+           const std::vector<double>& half) {
+            return array_without_gil([&] { return moment_sums(x, middle, half); });
         },
-        "x"_a, "middle"_a, "half"_a, "threads"_a = 0);
+        "x"_a, "middle"_a, "half"_a);
 }
 
 void register_tail_votes(py::module_& m) {
@@ -122,15 +121,14 @@ void register_tail_votes(py::module_& m) {
         "tail_votes",
         [](const MatrixView& x, const VectorView& y, const std::vector<double>& slopes,
            double intercept, const std::vector<std::vector<double>>& low,
-           const std::vector<std::vector<double>>& high, double unit, std::size_t threads) {
+           const std::vector<std::vector<double>>& high, double unit) {
             require(low.size() == high.size(), "low and high must have as many sets");
             std::vector<Limits> limits;
             for (std::size_t k = 0; k < low.size(); ++k) limits.push_back({low[k], high[k]});
             return array_without_gil(
-                [&] { return tail_votes(x, y, {slopes, intercept}, limits, unit, threads); });
+                [&] { return tail_votes(x, y, {slopes, intercept}, limits, unit); });
         },
-        "x"_a, "y"_a, "slopes"_a, "intercept"_a, py::kw_only(), "low"_a, "high"_a, "unit"_a,
-        "threads"_a = 0);
+        "x"_a, "y"_a, "slopes"_a, "intercept"_a, py::kw_only(), "low"_a, "high"_a, "unit"_a);
 }
 
 void register_losses(py::module_& m) {
@@ -175,15 +173,13 @@ void register_losses(py::module_& m) {
 
 /// A sum of scores, each shortened to a limit.
 template <auto kSum>
-auto limited(const QuantisedRows& rows, const std::vector<double>& theta, double limit,
-             std::size_t threads) {
-    return array_without_gil([&] { return (rows.*kSum)(theta, limit, threads); });
+auto limited(const QuantisedRows& rows, const std::vector<double>& theta, double limit) {
+    return array_without_gil([&] { return (rows.*kSum)(theta, limit); });
 }
 
 template <auto kSum>
-auto limited_matrix(const QuantisedRows& rows, const std::vector<double>& theta, double limit,
-                    std::size_t threads) {
-    const auto sums = without_gil([&] { return (rows.*kSum)(theta, limit, threads); });
+auto limited_matrix(const QuantisedRows& rows, const std::vector<double>& theta, double limit) {
+    const auto sums = without_gil([&] { return (rows.*kSum)(theta, limit); });
     return to_matrix(sums, rows.width(), rows.width());
 }
 
@@ -225,56 +221,50 @@ void register_rows(py::module_& m) {
             });
     py::class_<QuantisedRows>(m, "QuantisedRows")
         .def(py::init([](const MatrixView& x, const VectorView& y, const Standardisation& how,
-                         const Indices& offsets, const Indices& rows, std::size_t threads) {
+                         const Indices& offsets, const Indices& rows) {
                  const auto units = grouping(offsets, rows);
                  const py::gil_scoped_release release;
-                 return QuantisedRows(x, y, how, units, threads);
+                 return QuantisedRows(x, y, how, units);
              }),
-             "x"_a, "y"_a, "how"_a, "offsets"_a = py::none(), "rows"_a = py::none(),
-             "threads"_a = 0)
+             "x"_a, "y"_a, "how"_a, "offsets"_a = py::none(), "rows"_a = py::none())
         .def(py::pickle(&state_of, &rows_from))
         .def_property_readonly("rows", &QuantisedRows::rows)
         .def_property_readonly("bytes", &QuantisedRows::bytes)
         .def_property_readonly("width", &QuantisedRows::width)
         .def_property_readonly("limit", &QuantisedRows::limit)
-        .def(
-            "gram",
-            [](const QuantisedRows& rows, std::size_t threads) {
-                const auto sums = without_gil([&] { return rows.gram(threads); });
-                return to_matrix(sums, rows.width(), rows.width());
-            },
-            "threads"_a = 0)
+        .def("gram",
+             [](const QuantisedRows& rows) {
+                 const auto sums = without_gil([&] { return rows.gram(); });
+                 return to_matrix(sums, rows.width(), rows.width());
+             })
         .def(
             "round",
-            [](const QuantisedRows& rows, const std::vector<double>& theta, double clip,
-               std::size_t threads) {
-                const auto sums = without_gil([&] { return rows.round(theta, clip, threads); });
+            [](const QuantisedRows& rows, const std::vector<double>& theta, double clip) {
+                const auto sums = without_gil([&] { return rows.round(theta, clip); });
                 return py::make_tuple(to_array(sums.gradient), sums.squares);
             },
-            "theta"_a, "clip"_a, "threads"_a = 0)
-        .def("score", &limited<&QuantisedRows::score>, "theta"_a, "limit"_a, "threads"_a = 0)
-        .def("curvature", &limited_matrix<&QuantisedRows::curvature>, "theta"_a, "limit"_a,
-             "threads"_a = 0)
+            "theta"_a, "clip"_a)
+        .def("score", &limited<&QuantisedRows::score>, "theta"_a, "limit"_a)
+        .def("curvature", &limited_matrix<&QuantisedRows::curvature>, "theta"_a, "limit"_a)
         .def(
             "score_norms",
-            [](const QuantisedRows& rows, const std::vector<double>& theta, std::size_t threads) {
-                return array_without_gil([&] { return rows.score_norms(theta, threads); });
+            [](const QuantisedRows& rows, const std::vector<double>& theta) {
+                return array_without_gil([&] { return rows.score_norms(theta); });
             },
-            "theta"_a, "threads"_a = 0)
+            "theta"_a)
         .def("score_products", &limited_matrix<&QuantisedRows::score_products>, "theta"_a,
-             "limit"_a, "threads"_a = 0);
+             "limit"_a);
 }
 
 void register_mapped_gram(py::module_& m) {
     m.def(
         "mapped_gram",
-        [](const MatrixView& x, const VectorView& y, const Standardisation& how,
-           std::size_t threads) {
-            const auto sums = without_gil([&] { return mapped_gram(x, y, how, threads); });
+        [](const MatrixView& x, const VectorView& y, const Standardisation& how) {
+            const auto sums = without_gil([&] { return mapped_gram(x, y, how); });
             const auto width = static_cast<std::size_t>(std::llround(std::sqrt(sums.size())));
             return to_matrix(sums, width, width);
         },
-        "x"_a, "y"_a, "how"_a, "threads"_a = 0);
+        "x"_a, "y"_a, "how"_a);
 }
 
 void register_dpsgd(py::module_& m) {

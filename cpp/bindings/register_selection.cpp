@@ -62,16 +62,14 @@ void register_lasso(py::module_& m) {
         "fit_lasso_batches",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
            const Indices& unit_offsets, const Indices& unit_rows, double penalty,
-           BatchScaling scaling, std::size_t threads) {
+           BatchScaling scaling) {
             const auto units = grouping(unit_offsets, unit_rows);
-            const auto models = without_gil([&] {
-                return fit_lasso_batches(x, y, assignment, units, {penalty, scaling}, threads);
-            });
+            const auto models = without_gil(
+                [&] { return fit_lasso_batches(x, y, assignment, units, {penalty, scaling}); });
             return to_matrix(models, assignment.offsets.size() - 1, x.cols);
         },
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
-        "unit_rows"_a = py::none(), "penalty"_a, "scaling"_a = BatchScaling::kUnitVariance,
-        "threads"_a = 0);
+        "unit_rows"_a = py::none(), "penalty"_a, "scaling"_a = BatchScaling::kUnitVariance);
     // For partitions that are not drawn: those of the published forms.
     m.def(
         "fixed_assignment",
@@ -92,17 +90,16 @@ void register_lasso(py::module_& m) {
         "sub_lasso",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
            const Indices& unit_offsets, const Indices& unit_rows, double penalty, std::size_t k,
-           double epsilon, BitSource& bits, std::optional<std::vector<std::size_t>> groups,
-           std::size_t threads) {
+           double epsilon, BitSource& bits, std::optional<std::vector<std::size_t>> groups) {
             BatchLasso lasso;
             lasso.penalty = penalty;
             return to_array(sub_lasso(x, y, assignment, grouping(unit_offsets, unit_rows),
-                                      groups_of(std::move(groups), x.cols), lasso, k, epsilon, bits,
-                                      threads));
+                                      groups_of(std::move(groups), x.cols), lasso, k, epsilon,
+                                      bits));
         },
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
         "unit_rows"_a = py::none(), "penalty"_a, "k"_a, "epsilon"_a, "bits"_a,
-        "groups"_a = py::none(), "threads"_a = 0);
+        "groups"_a = py::none());
 }
 
 void register_products(py::module_& m) {
@@ -111,12 +108,11 @@ void register_products(py::module_& m) {
     m.def(
         "clipped_products",
         [](const MatrixView& x, const VectorView& y, const VectorView& x_centres,
-           const VectorView& x_halves, double y_centre, double y_half, std::size_t threads) {
+           const VectorView& x_halves, double y_centre, double y_half) {
             const ProductBounds bounds{to_vector(x_centres), to_vector(x_halves), y_centre, y_half};
-            return array_without_gil([&] { return clipped_products(x, y, bounds, threads); });
+            return array_without_gil([&] { return clipped_products(x, y, bounds); });
         },
-        "x"_a, "y"_a, py::kw_only(), "x_centres"_a, "x_halves"_a, "y_centre"_a, "y_half"_a,
-        "threads"_a = 0);
+        "x"_a, "y"_a, py::kw_only(), "x_centres"_a, "x_halves"_a, "y_centre"_a, "y_half"_a);
     m.def("clipped_scores", to_array(&clipped_scores), "sums"_a);
 }
 
@@ -146,13 +142,12 @@ void register_choices(py::module_& m) {
         "dp_kendall",
         [](const MatrixView& x, const VectorView& y, std::size_t k, double epsilon_round,
            double first_range, double later_range, BitSource& bits,
-           std::optional<std::vector<std::size_t>> groups, std::size_t threads) {
+           std::optional<std::vector<std::size_t>> groups) {
             return to_array(dp_kendall(x, y, groups_of(std::move(groups), x.cols),
-                                       {k, epsilon_round, first_range, later_range}, bits,
-                                       threads));
+                                       {k, epsilon_round, first_range, later_range}, bits));
         },
         "x"_a, "y"_a, py::kw_only(), "k"_a, "epsilon_round"_a, "first_range"_a, "later_range"_a,
-        "bits"_a, "groups"_a = py::none(), "threads"_a = 0);
+        "bits"_a, "groups"_a = py::none());
 }
 
 }  // namespace

@@ -16,16 +16,15 @@ void register_batch_fit(py::module_& m) {
         "fit_batches",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
            const Indices& unit_offsets, const Indices& unit_rows, double ridge,
-           std::size_t refinements, bool intercept, bool log_spreads, std::size_t threads) {
+           std::size_t refinements, bool intercept, bool log_spreads) {
             const auto units = grouping(unit_offsets, unit_rows);
             const BatchFit options{ridge, refinements, intercept, log_spreads};
             const auto models =
-                without_gil([&] { return fit_batches(x, y, assignment, units, options, threads); });
+                without_gil([&] { return fit_batches(x, y, assignment, units, options); });
             return to_matrix(models, assignment.offsets.size() - 1, options.vector_size(x.cols));
         },
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
-        "unit_rows"_a = py::none(), "ridge"_a, "refinements"_a, "intercept"_a, "log_spreads"_a,
-        "threads"_a = 0);
+        "unit_rows"_a = py::none(), "ridge"_a, "refinements"_a, "intercept"_a, "log_spreads"_a);
 }
 
 void register_depth(py::module_& m) {

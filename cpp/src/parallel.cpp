@@ -15,9 +15,8 @@ thread_local std::size_t threads_of_this_one = 0;
 
 void use_threads(std::size_t threads) { threads_of_this_one = threads; }
 
-void parallel_ranges(std::size_t count, std::size_t threads,
-                     const std::function<void(std::size_t, std::size_t)>& work) {
-    if (threads == 0) threads = threads_of_this_one;
+void parallel_ranges(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work) {
+    std::size_t threads = threads_of_this_one;
     if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
     threads = std::min(threads, count);
     if (threads <= 1) {

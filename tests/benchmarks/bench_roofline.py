@@ -40,7 +40,7 @@ class Work:
     why : str
         What keeps it from the roof.
     run : callable
-        Takes a number of threads.
+        Takes nothing.
     """
 
     name: str
@@ -98,48 +98,48 @@ def works(quick):
     touched = sparse.nnz / sparse.shape[1] * sparse.nnz / sparse.shape[0]
     yield Work("interval_counts", cells, n * D,
                "a counter a cell, at any place",
-               lambda t: _core.interval_counts(x, middle - half, half, 64, threads=t))  # fmt: skip
+               lambda: _core.interval_counts(x, middle - half, half, 64))  # fmt: skip
     yield Work("moment_sums", cells, 3 * n * D,
                "a division and two roundings a cell",
-               lambda t: _core.moment_sums(x, middle, half, threads=t))  # fmt: skip
+               lambda: _core.moment_sums(x, middle, half))  # fmt: skip
     yield Work("mapped_gram", cells + y.nbytes, n * (width * width + upper),
                "the map is in doubles; norm, limits and rounding of each row",
-               lambda t: _core.mapped_gram(x, y, how, t))  # fmt: skip
-    yield Work("gram", held, n * upper, "widening of sums to 64 bits", lambda t: rows.gram(t))
+               lambda: _core.mapped_gram(x, y, how))  # fmt: skip
+    yield Work("gram", held, n * upper, "widening of sums to 64 bits", lambda: rows.gram())
     yield Work(
         "round",
         held,
         2 * n * width,
         "a division and a rounding a row",
-        lambda t: rows.round(theta, 2.5, t),
+        lambda: rows.round(theta, 2.5),
     )
     yield Work(
         "score",
         held,
         3 * n * width,
         "a root, a division and a rounding a row",
-        lambda t: rows.score(theta, 20.0, t),
+        lambda: rows.score(theta, 20.0),
     )
     yield Work("score_products", held, n * (2 * width + upper),
                "the same, and rows rounded again",
-               lambda t: rows.score_products(theta, 20.0, t))  # fmt: skip
+               lambda: rows.score_products(theta, 20.0))  # fmt: skip
     yield Work("fit_batches", cells + y.nbytes, n * upper,
                "rows at any place; four passes over a batch",
-               lambda t: _core.fit_batches(
+               lambda: _core.fit_batches(
                    x, y, assignment, ridge=0.03, refinements=4, intercept=True,
-                   log_spreads=False, threads=t))  # fmt: skip
+                   log_spreads=False))  # fmt: skip
     yield Work(
         "kendall_tau",
         pairs.nbytes,
         0.0,
         "two sorts and twenty partitions",
-        lambda _: _core.kendall_tau(*pairs),
+        lambda: _core.kendall_tau(*pairs),
         (1,),
     )
     yield Work(
         f"dp_frank_wolfe, set-up and {STEPS} steps", 12.0 * (sparse.nnz + STEPS * touched),
         sparse.nnz + STEPS * touched, "columns are sorted first; entries at any place",
-        lambda _: _core.dp_frank_wolfe(_core.L1Gradient(design, response, l1=5.0), steps=STEPS,
+        lambda: _core.dp_frank_wolfe(_core.L1Gradient(design, response, l1=5.0), steps=STEPS,
                                        epsilon_step=0.05, bits=bits), (1,),
     )  # fmt: skip
 
@@ -155,8 +155,10 @@ def measured(quick, sheet):
     table = []
     for work in works(quick):
         for threads in work.threads:
+            _core.use_threads(threads)
             with threadpool_limits(1, "blas"):
-                time_taken = least(lambda w=work, t=threads: w.run(t))
+                time_taken = least(work.run)
+            _core.use_threads(0)
             copy, multiply = roofs[threads]
             of_bytes, of_products = work.bytes / copy, work.products / multiply
             share = max(of_bytes, of_products) / time_taken

@@ -25,7 +25,7 @@ def dense(n, d):
     return x, x[:, 0] - x[:, -1] + rng.standard_normal(n)
 
 
-def tukey(n=100_000, d=10, m=500, threads=0):
+def tukey(n=100_000, d=10, m=500):
     x, y = dense(n, d)
     bits = _core.SystemBits()
 
@@ -33,7 +33,6 @@ def tukey(n=100_000, d=10, m=500, threads=0):
         assignment = _core.assign_to_slots(n, m, -(-n // m), bits)
         fits = _core.fit_batches(
             x, y, assignment, ridge=0.03, refinements=4, intercept=True, log_spreads=False,
-            threads=threads,
         )  # fmt: skip
         _core.tukey_em(_core.DepthRegions(fits, -60), depth=m // 10, epsilon_test=0.4,
                        epsilon_sample=0.6, delta=1e-5, bits=bits)  # fmt: skip
@@ -41,27 +40,25 @@ def tukey(n=100_000, d=10, m=500, threads=0):
     return run
 
 
-def boosted(n=100_000, d=20, rounds=20, threads=0):
+def boosted(n=100_000, d=20, rounds=20):
     rows, theta = quantised(*dense(n, d)), np.full(d + 1, 0.01)
 
     def run():
         for _ in range(rounds):
-            rows.round(theta.tolist(), CLIP, threads)
+            rows.round(theta.tolist(), CLIP)
 
     return run
 
 
-def gram(n=100_000, d=20, threads=0):
+def gram(n=100_000, d=20):
     rows = quantised(*dense(n, d))
-    return lambda: rows.gram(threads)
+    return lambda: rows.gram()
 
 
-def kendall(n=50_000, d=20, k=3, threads=0):
+def kendall(n=50_000, d=20, k=3):
     x, y = dense(n, d)
     bits = _core.SystemBits()
-    return lambda: _core.dp_kendall(
-        x, y, k=k, epsilon_round=0.2, bits=bits, threads=threads, **RANGES
-    )
+    return lambda: _core.dp_kendall(x, y, k=k, epsilon_round=0.2, bits=bits, **RANGES)
 
 
 def canonical(d=200_000, k=50):
@@ -71,13 +68,11 @@ def canonical(d=200_000, k=50):
     )
 
 
-def sub_lasso(n=50_000, d=20, m=200, threads=0):
+def sub_lasso(n=50_000, d=20, m=200):
     x, y = dense(n, d)
     bits = _core.SystemBits()
     assignment = _core.assign_to_slots(n, m, n // m, bits)
-    return lambda: _core.sub_lasso(
-        x, y, assignment, penalty=0.1, k=5, epsilon=0.1, bits=bits, threads=threads
-    )
+    return lambda: _core.sub_lasso(x, y, assignment, penalty=0.1, k=5, epsilon=0.1, bits=bits)
 
 
 def frank_wolfe(n=20_000, d=100_000, steps=200):
@@ -115,12 +110,23 @@ CURVES = (
 THREADED = (tukey, boosted, gram, kendall, sub_lasso)
 
 
+def on(threads, work):
+    """Return work that is done by so many threads."""
+
+    def run():
+        _core.use_threads(threads)
+        work()
+        _core.use_threads(0)
+
+    return run
+
+
 def curve(make, size, least, quick):
     sizes = least * 2 ** np.arange(3 if quick else 4)
     times = []
     for value in sizes:
-        one = {"threads": 1} if make in THREADED else {}
-        work = make(**{size: int(value)}, **one)
+        work = make(**{size: int(value)})
+        work = on(1, work) if make in THREADED else work
         times.append(min(seconds(work) for _ in range(2 if quick else 5)))
     slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     return sizes, np.array(times), float(slope)
@@ -151,7 +157,7 @@ def main():
         sheet.add(f"exponent_{make.__name__}_{size}", slope, text, note)
         curves.append((make.__name__, size, sizes, times, slope))
     for make in THREADED:
-        times = paired(make(n=200_000, threads=1), make(n=200_000, threads=2), 5)
+        times = paired(on(1, make(n=200_000)), on(2, make(n=200_000)), 5)
         text = f"{make.__name__}, one thread over two"
         sheet.add(f"threads_{make.__name__}", times[:, 0] / times[:, 1], text, better="more")
     if options.plot:

@@ -118,8 +118,9 @@ def dp_kendall(sheet, n, d, k, sampled):
     bits = _core.SystemBits()
 
     def choose():
-        _core.dp_kendall(X, y, k=k, epsilon_round=0.2, bits=bits, threads=2, first_range=2.5,
-                         later_range=5.0)  # fmt: skip
+        _core.use_threads(2)
+        _core.dp_kendall(X, y, k=k, epsilon_round=0.2, bits=bits, first_range=2.5, later_range=5.0)
+        _core.use_threads(0)
 
     # Wall clock, and seconds of processor over two: what two free cores would give.
     wall, processor = [], []
@@ -180,8 +181,9 @@ def sub_lasso(sheet, n, d, m):
             Lasso(alpha=0.1, fit_intercept=False).fit(x, (v - v.mean()) / v.std())
 
     def ours(threads):
-        _core.sub_lasso(X, y, assignment, penalty=0.1, k=5, epsilon=0.1, bits=bits,
-                        threads=threads)  # fmt: skip
+        _core.use_threads(threads)
+        _core.sub_lasso(X, y, assignment, penalty=0.1, k=5, epsilon=0.1, bits=bits)
+        _core.use_threads(0)
 
     text = f"sklearn.Lasso a batch over SubLasso, n = {n:,}, d = {d}, m = {m}"
     with warnings.catch_warnings():

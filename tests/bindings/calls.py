@@ -62,7 +62,7 @@ def quantised(x, y):
     offsets, order = units(len(y))
     for how in recipes(x.shape[1]):
         yield _core.mapped_gram(x, y, how)
-        yield from sums_of(_core.QuantisedRows(x, y, how, threads=2))
+        yield from sums_of(_core.QuantisedRows(x, y, how))
         yield from sums_of(
             pickle.loads(pickle.dumps(_core.QuantisedRows(x, y, how, offsets, order)))
         )
@@ -82,8 +82,8 @@ def column_sums(x, y):
     low, high = np.linspace(-2, -1, d), np.linspace(1, 1e308, d)
     yield from _core.side_by_side([*x.T, y], len(y))
     yield _core.magnitude_counts(x)
-    yield _core.interval_counts(x, low, high, 7, 2)
-    yield _core.moment_sums(x, low, high, 2)
+    yield _core.interval_counts(x, low, high, 7)
+    yield _core.moment_sums(x, low, high)
     sets = {
         "low": [[-1.0] * (d + 1), [-9.0] * (d + 1)],
         "high": [[1.0] * (d + 1), [np.inf] * (d + 1)],
@@ -125,9 +125,7 @@ def ranks(x, y):
         yield [_core.kendall_tau(column, y), _core.inversions_by_merging(testing.ranks(column))]
     if x.shape[1]:
         ranges = {"first_range": 2.5, "later_range": 5.0}
-        yield _core.dp_kendall(
-            x, y, k=min(2, x.shape[1]), epsilon_round=1.0, **ranges, bits=bits(), threads=2
-        )
+        yield _core.dp_kendall(x, y, k=min(2, x.shape[1]), epsilon_round=1.0, **ranges, bits=bits())
 
 
 def choices(x, y):

@@ -125,17 +125,17 @@ void rows(const Table& table, Digest& digest) {
     const std::vector<double> theta(kColumns, 0.37);
     for (const auto& loss : losses()) {
         for (const bool mapped : {false, true}) {
-            const QuantisedRows made(table.matrix(), table.response(), recipe(loss, mapped), {}, 2);
+            const QuantisedRows made(table.matrix(), table.response(), recipe(loss, mapped), {});
             const auto parts = made.parts();
             digest.add(parts.q);
             digest.add(parts.y);
             digest.add(parts.weights);
-            digest.add(made.gram(2));
-            digest.add(made.round(theta, 1.3, 2).gradient);
-            digest.add(made.score(theta, 1.7, 2));
-            digest.add(made.score_norms(theta, 2));
-            digest.add(made.score_products(theta, 1.7, 2));
-            digest.add(made.curvature(theta, 1.7, 2));
+            digest.add(made.gram());
+            digest.add(made.round(theta, 1.3).gradient);
+            digest.add(made.score(theta, 1.7));
+            digest.add(made.score_norms(theta));
+            digest.add(made.score_products(theta, 1.7));
+            digest.add(made.curvature(theta, 1.7));
         }
     }
 }
@@ -143,17 +143,17 @@ void rows(const Table& table, Digest& digest) {
 void columns(const Table& table, Digest& digest) {
     const std::vector<double> low(kColumns, -1.1);
     const std::vector<double> high(kColumns, 2.3);
-    digest.add(magnitude_counts(table.matrix(), 2));
-    digest.add(interval_counts(table.matrix(), low, high, 16, 2));
-    digest.add(moment_sums(table.matrix(), low, high, 2));
+    digest.add(magnitude_counts(table.matrix()));
+    digest.add(interval_counts(table.matrix(), low, high, 16));
+    digest.add(moment_sums(table.matrix(), low, high));
     std::vector<double> wide(kColumns + 1, 5.0);
     const Limits near{std::vector<double>(kColumns + 1, -0.3),
                       std::vector<double>(kColumns + 1, 0.9)};
     const Limits far{std::vector<double>(kColumns + 1, -5.0), wide};
     const Line line{std::vector<double>(kColumns, 0.21), 0.1};
-    digest.add(tail_votes(table.matrix(), table.response(), line, {near, far}, 1.3, 2));
+    digest.add(tail_votes(table.matrix(), table.response(), line, {near, far}, 1.3));
     const ProductBounds bounds{low, high, 0.4, 2.1};
-    digest.add(clipped_products(table.matrix(), table.response(), bounds, 2));
+    digest.add(clipped_products(table.matrix(), table.response(), bounds));
 }
 
 void sums_of_doubles(const Table& table, Digest& digest) {
@@ -191,9 +191,9 @@ Assignment in_tens() {
 
 void batches(const Table& table, Digest& digest) {
     BatchFit fit;
-    digest.add(fit_batches(table.matrix(), table.response(), in_tens(), {}, fit, 2));
+    digest.add(fit_batches(table.matrix(), table.response(), in_tens(), {}, fit));
     const BatchLasso lasso;
-    digest.add(fit_lasso_batches(table.matrix(), table.response(), in_tens(), {}, lasso, 2));
+    digest.add(fit_lasso_batches(table.matrix(), table.response(), in_tens(), {}, lasso));
 }
 
 void ranks(const Table& table, Digest& digest) {

@@ -2,9 +2,11 @@
 #include <cstring>
 
 #include "check.hpp"
+#include "dpreg/parallel.hpp"
 #include "printed.hpp"
 
 int main(int count, char** arguments) {
+    dpreg::use_threads(2);
     if (count > 1 && std::strcmp(arguments[1], "digests") == 0) return print_digests() ? 0 : 1;
     if (count > 1 && std::strcmp(arguments[1], "functions") == 0) {
         print_functions();

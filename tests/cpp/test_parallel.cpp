@@ -15,7 +15,8 @@ TEST(ranges_cover_every_count_once) {
         for (const std::size_t threads : {std::size_t{1}, std::size_t{3}, std::size_t{8}}) {
             std::mutex turn;
             std::vector<std::pair<std::size_t, std::size_t>> ranges;
-            parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
+            use_threads(threads);
+            parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
                 const std::lock_guard<std::mutex> alone(turn);
                 ranges.emplace_back(begin, end);
             });
@@ -35,12 +36,13 @@ TEST(a_thread_has_its_own_number_of_threads) {
     const auto used = [] {
         std::mutex turn;
         std::size_t ranges = 0;
-        parallel_ranges(1000, 0, [&](std::size_t, std::size_t) {
+        parallel_ranges(1000, [&](std::size_t, std::size_t) {
             const std::lock_guard<std::mutex> alone(turn);
             ++ranges;
         });
         return ranges;
     };
+    use_threads(0);
     const std::size_t processors = used();
     use_threads(3);
     CHECK(used() == 3);

@@ -28,7 +28,7 @@ struct Table {
 
     QuantisedRows made(const Standardisation& how, const Grouping& units = {}) const {
         const MatrixView view{x.data(), rows, cols, static_cast<std::ptrdiff_t>(cols), 1};
-        return {view, {y.data(), rows, 1}, how, units, 2};
+        return {view, {y.data(), rows, 1}, how, units};
     }
 };
 
@@ -72,11 +72,11 @@ TEST(row_sums_do_not_depend_on_the_instruction_set) {
                     const std::vector<double> theta(d + 1, 0.3);
                     check_all_alike([&] {
                         const auto rows = table.made(how);
-                        auto sums = rows.gram(2);
+                        auto sums = rows.gram();
                         for (const auto& more :
-                             {rows.round(theta, 1.0, 2).gradient, rows.score(theta, 2.0, 2),
-                              rows.score_norms(theta, 2), rows.score_products(theta, 2.0, 2),
-                              rows.curvature(theta, 2.0, 2)}) {
+                             {rows.round(theta, 1.0).gradient, rows.score(theta, 2.0),
+                              rows.score_norms(theta), rows.score_products(theta, 2.0),
+                              rows.curvature(theta, 2.0)}) {
                             sums.insert(sums.end(), more.begin(), more.end());
                         }
                         return sums;
@@ -93,7 +93,7 @@ TEST(gram_equals_its_definition) {
     const auto rows = table.made(recipe(d, true, LossKind::squared));
     const auto parts = rows.parts();
     const std::size_t stride = parts.q.size / table.rows;
-    const auto gram = rows.gram(1);
+    const auto gram = rows.gram();
     for (std::size_t i = 0; i < rows.width(); ++i) {
         for (std::size_t j = 0; j < rows.width(); ++j) {
             std::int64_t sum = 0;
@@ -114,9 +114,9 @@ TEST(scores_of_units_and_of_samples) {
     for (std::size_t i = 0; i < 60; ++i) units.rows.push_back(i);
     units.offsets = {0, 1, 3, 60};
     const std::vector<double> theta(d + 1, -0.2);
-    check_all_alike([&] { return table.made(how, units).score(theta, 0.5, 2); });
-    check_all_alike([&] { return table.made(how, units).score_products(theta, 0.5, 2); });
+    check_all_alike([&] { return table.made(how, units).score(theta, 0.5); });
+    check_all_alike([&] { return table.made(how, units).score_products(theta, 0.5); });
     std::vector<std::size_t> sample;
     for (std::size_t i = 0; i < 60; i += 1 + i % 3) sample.push_back(i);
-    check_all_alike([&] { return table.made(how).round(theta, 0.5, 1, &sample).gradient; });
+    check_all_alike([&] { return table.made(how).round(theta, 0.5, &sample).gradient; });
 }

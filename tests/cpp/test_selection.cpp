@@ -14,6 +14,7 @@
 #include "dpreg/mechanisms/sub_lasso.hpp"
 #include "dpreg/noise/largest.hpp"
 #include "dpreg/noise/uniform.hpp"
+#include "dpreg/parallel.hpp"
 #include "dpreg/stats/clipped_products.hpp"
 #include "dpreg/stats/inversions.hpp"
 #include "dpreg/stats/kendall.hpp"
@@ -130,19 +131,20 @@ TEST(dp_kendall_takes_any_cells) {
         const auto y = hostile_matrix(n, 1, bits);
         for (std::size_t k = 1; k <= 5; ++k) {
             for (const std::size_t threads : {1, 3}) {
+                use_threads(threads);
                 const auto chosen = dp_kendall(columns(x, n, 5), {y.data(), n, 1},
-                                               ColumnGroups::singles(5), {k, 0.5}, bits, threads);
+                                               ColumnGroups::singles(5), {k, 0.5}, bits);
                 CHECK(distinct_and_below(chosen, k, 5));
                 if (k > 3) continue;
                 const auto groups = dp_kendall(columns(x, n, 5), {y.data(), n, 1},
-                                               ColumnGroups({0, 1, 4}, 5), {k, 0.5}, bits, threads);
+                                               ColumnGroups({0, 1, 4}, 5), {k, 0.5}, bits);
                 CHECK(distinct_and_below(groups, k, 3));
             }
         }
     }
     const MatrixView none{nullptr, 0, 3, 1, 0};
     for (const auto& groups : {ColumnGroups::singles(3), ColumnGroups({0, 1}, 2)}) {
-        CHECK_THROWS(dp_kendall(none, {nullptr, 0, 1}, groups, {4, 0.5}, bits, 1), InvalidArgument);
+        CHECK_THROWS(dp_kendall(none, {nullptr, 0, 1}, groups, {4, 0.5}, bits), InvalidArgument);
     }
     for (const std::vector<std::size_t>& starts :
          {std::vector<std::size_t>{}, {1}, {0, 0}, {0, 2, 1}, {0, 3}}) {
@@ -220,11 +222,11 @@ TEST(sub_lasso_takes_any_cells) {
             for (const auto scaling : {BatchScaling::kUnitVariance, BatchScaling::kNone}) {
                 lasso.scaling = scaling;
                 const auto assignment = assign_to_slots(n, 5, 10, bits);
-                const auto w = fit_lasso_batches(xv, {y.data(), n, 1}, assignment, {}, lasso, 2);
+                const auto w = fit_lasso_batches(xv, {y.data(), n, 1}, assignment, {}, lasso);
                 for (const double v : w) CHECK(!std::isnan(v));
                 for (const auto& groups : {ColumnGroups::singles(4), ColumnGroups({0, 3}, 4)}) {
                     const auto chosen = sub_lasso(xv, {y.data(), n, 1}, assignment, {}, groups,
-                                                  lasso, 2, 1.0, bits, 1);
+                                                  lasso, 2, 1.0, bits);
                     CHECK(distinct_and_below(chosen, 2, groups.size()));
                 }
             }
@@ -243,7 +245,7 @@ TEST(lasso_of_huge_and_tiny_columns_recovers_the_support) {
         y[i] = 1e-8 * (x[i] / 1e300);
     }
     const auto w = fit_lasso_batches(columns(x, n, 2), {y.data(), n, 1},
-                                     assign_to_slots(n, 1, n, bits), {}, {}, 1);
+                                     assign_to_slots(n, 1, n, bits), {}, {});
     CHECK(w[0] > 0.8 && w[0] < 1.0);
     CHECK(std::fabs(w[1]) < 0.2);
 }
@@ -254,7 +256,7 @@ TEST(clipped_products_take_any_cells) {
     const auto y = hostile_matrix(40, 1, bits);
     const ProductBounds bounds{std::vector<double>(6, -1e308), std::vector<double>(6, 1e-308), 0.0,
                                1.0};
-    const auto sums = clipped_products(columns(x, 40, 6), {y.data(), 40, 1}, bounds, 2);
+    const auto sums = clipped_products(columns(x, 40, 6), {y.data(), 40, 1}, bounds);
     for (const double s : clipped_scores(sums)) {
         CHECK(s >= 0.0 && s <= 40.0);
     }

@@ -31,7 +31,7 @@ std::vector<double> fit(const std::vector<double>& x, const std::vector<double>&
                         const BatchFit& options) {
     const std::size_t n = y.size();
     const MatrixView xv{x.data(), n, d, static_cast<std::ptrdiff_t>(d), 1};
-    return fit_batches(xv, {y.data(), n, 1}, one_model(n), {}, options, 1);
+    return fit_batches(xv, {y.data(), n, 1}, one_model(n), {}, options);
 }
 
 }  // namespace

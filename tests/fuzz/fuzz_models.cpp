@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.intercept = bytes.below(2) == 0;
     options.log_spreads = bytes.below(2) == 0;
     options.ridge = bytes.below(2) == 0 ? 0.0 : 0.03;
-    const auto fits = fit_batches(table.matrix(), table.response(), assignment, {}, options, 2);
+    const auto fits = fit_batches(table.matrix(), table.response(), assignment, {}, options);
     for (const double v : fits) fuzz::demand(!std::isnan(v), "a model is NaN");
 
     const auto p = options.vector_size(table.cols);
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (table.cols > 0) {
         const auto k = 1 + bytes.below(table.cols);
         const auto votes = lasso_votes(table.matrix(), table.response(), assignment, {},
-                                       ColumnGroups::singles(table.cols), {}, k, 1);
+                                       ColumnGroups::singles(table.cols), {}, k);
         double total = 0.0;
         for (const double v : votes) {
             fuzz::demand(v >= 0.0 && v <= static_cast<double>(models), "votes");

@@ -67,17 +67,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         bounds.x_halves.push_back(std::ldexp(1.0, static_cast<int>(bytes.byte()) - 128));
     }
     const auto products =
-        clipped_scores(clipped_products(table.matrix(), table.response(), bounds, 2));
+        clipped_scores(clipped_products(table.matrix(), table.response(), bounds));
     const auto fewer =
-        clipped_scores(clipped_products(table.shorter(), table.shorter_response(), bounds, 1));
+        clipped_scores(clipped_products(table.shorter(), table.shorter_response(), bounds));
     fuzz::demand(span(products, fewer) <= kClippedProductRange, "range of products");
 
     KendallChoice choice;
     choice.k = k;
     choice.epsilon_round = 1.0;
-    distinct(
-        dp_kendall(table.matrix(), table.response(), ColumnGroups::singles(d), choice, bits, 1), k,
-        d);
+    distinct(dp_kendall(table.matrix(), table.response(), ColumnGroups::singles(d), choice, bits),
+             k, d);
     // Any doubles are scores, but that -infinity is a candidate which may never be chosen.
     std::vector<double> any(d);
     for (auto& score : any) score = std::fmax(bytes.cell(), -1e308);

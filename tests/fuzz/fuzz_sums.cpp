@@ -46,39 +46,37 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     const auto d = table.cols;
     const std::vector<double> ones(d, 1.0);
-    fuzz::demand(distance(magnitude_counts(table.matrix(), 1),
-                          magnitude_counts(table.shorter(), 1)) <= counts_sensitivity(ones),
+    fuzz::demand(distance(magnitude_counts(table.matrix()), magnitude_counts(table.shorter())) <=
+                     counts_sensitivity(ones),
                  "magnitude_counts");
     fuzz::demand(
-        distance(interval_counts(table.matrix(), low, high, 7, 2),
-                 interval_counts(table.shorter(), low, high, 7, 1)) <= counts_sensitivity(ones),
+        distance(interval_counts(table.matrix(), low, high, 7),
+                 interval_counts(table.shorter(), low, high, 7)) <= counts_sensitivity(ones),
         "interval_counts");
-    fuzz::demand(distance(moment_sums(table.matrix(), low, high, 2),
-                          moment_sums(table.shorter(), low, high, 1)) <= moments_sensitivity(ones),
+    fuzz::demand(distance(moment_sums(table.matrix(), low, high),
+                          moment_sums(table.shorter(), low, high)) <= moments_sensitivity(ones),
                  "moment_sums");
 
     const auto how = standardisation(bytes, how_cols == 0 ? d : d / 2);
-    const QuantisedRows rows(table.matrix(), table.response(), how, {}, 2);
-    const QuantisedRows fewer(table.shorter(), table.shorter_response(), how, {}, 1);
+    const QuantisedRows rows(table.matrix(), table.response(), how, {});
+    const QuantisedRows fewer(table.shorter(), table.shorter_response(), how, {});
     const auto width = rows.width();
-    fuzz::demand(distance(rows.gram(2), fewer.gram(1)) <= gram_sensitivity(width), "gram");
+    fuzz::demand(distance(rows.gram(), fewer.gram()) <= gram_sensitivity(width), "gram");
     std::vector<double> theta(width);
     for (auto& t : theta) t = static_cast<double>(bytes.byte()) - 128.0;
     const double clip = 0.01 + static_cast<double>(bytes.byte());
-    const auto one = rows.round(theta, clip, 2);
-    const auto other = fewer.round(theta, clip, 1);
+    const auto one = rows.round(theta, clip);
+    const auto other = fewer.round(theta, clip);
     fuzz::demand(distance(one.gradient, other.gradient) <= gradient_sensitivity(width), "gradient");
     fuzz::demand(std::fabs(static_cast<double>(one.squares - other.squares)) <= kSquaresSensitivity,
                  "squares");
-    fuzz::demand(distance(rows.score(theta, clip, 2), fewer.score(theta, clip, 1)) <=
-                     score_sensitivity(width),
-                 "score");
     fuzz::demand(
-        distance(rows.score_products(theta, clip, 2), fewer.score_products(theta, clip, 1)) <=
-            score_products_sensitivity(width),
-        "score_products");
-    fuzz::demand(distance(rows.score_norms(theta, 2), fewer.score_norms(theta, 1)) <= 1.0,
-                 "score_norms");
+        distance(rows.score(theta, clip), fewer.score(theta, clip)) <= score_sensitivity(width),
+        "score");
+    fuzz::demand(distance(rows.score_products(theta, clip), fewer.score_products(theta, clip)) <=
+                     score_products_sensitivity(width),
+                 "score_products");
+    fuzz::demand(distance(rows.score_norms(theta), fewer.score_norms(theta)) <= 1.0, "score_norms");
 
     Line line{std::vector<double>(d), static_cast<double>(bytes.byte()) - 128.0};
     for (auto& slope : line.slopes)
@@ -86,9 +84,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<Limits> limits{
         {std::vector<double>(d + 1, -2.0), std::vector<double>(d + 1, 3.0)},
         {std::vector<double>(d + 1, -9.0), std::vector<double>(d + 1, 9.0)}};
-    fuzz::demand(distance(tail_votes(table.matrix(), table.response(), line, limits, clip, 2),
-                          tail_votes(table.shorter(), table.shorter_response(), line, limits, clip,
-                                     1)) <= tail_votes_sensitivity(limits.size()),
+    fuzz::demand(distance(tail_votes(table.matrix(), table.response(), line, limits, clip),
+                          tail_votes(table.shorter(), table.shorter_response(), line, limits,
+                                     clip)) <= tail_votes_sensitivity(limits.size()),
                  "tail_votes");
     return 0;
 }

@@ -138,27 +138,28 @@ def columns_with_ties():
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_sampler_follows_the_law(k, bits):
+def test_sampler_follows_the_law(k, bits, use_threads):
+    use_threads(1)
     x, y = columns_with_ties()
     expected = law(np.column_stack([y, x]), k, 0.8)
     counts = dict.fromkeys(expected, 0)
     for _ in range(5000):
-        drawn = _core.dp_kendall(x, y, k=k, epsilon_round=0.8, bits=bits, threads=1, **RANGES)
+        drawn = _core.dp_kendall(x, y, k=k, epsilon_round=0.8, bits=bits, **RANGES)
         counts[tuple(int(j) for j in drawn)] += 1
     assert_follows(list(counts.values()), list(expected.values()))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layout", ["C", "F"])
-def test_threads_and_layouts_draw_the_same(threads, layout):
+def test_threads_and_layouts_draw_the_same(threads, layout, use_threads):
     x, y = columns_with_ties()
     for seed, k in itertools.product(range(100), (1, 2, 3)):
-        drawn, same = (
-            _core.dp_kendall(table, y, k=k, epsilon_round=0.8, bits=_core.TestBits(seed),
-                             threads=count, **RANGES)
-            for table, count in ((x, 1), (np.asarray(x, order=layout), threads))
-        )  # fmt: skip
-        np.testing.assert_array_equal(drawn, same)
+        drawn = []
+        for table, count in ((x, 1), (np.asarray(x, order=layout), threads)):
+            use_threads(count)
+            bits = _core.TestBits(seed)
+            drawn.append(_core.dp_kendall(table, y, k=k, epsilon_round=0.8, bits=bits, **RANGES))
+        np.testing.assert_array_equal(*drawn)
 
 
 def test_published_ranges_give_the_published_law(bits):

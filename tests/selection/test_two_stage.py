@@ -120,7 +120,7 @@ def test_votes_without_keeping_coefficients_are_the_same(bits):
     models = _core.assign_to_slots(600, 20, 30, bits)
     votes = _core.count_votes(_core.fit_lasso_batches(X, y, models, penalty=0.2), 2)
     best = np.sort(votes)[::-1]
-    drawn = _core.sub_lasso(X, y, models, penalty=0.2, k=2, epsilon=1e4, bits=bits, threads=2)
+    drawn = _core.sub_lasso(X, y, models, penalty=0.2, k=2, epsilon=1e4, bits=bits)
     assert votes[drawn.astype(int)].tolist() == best[:2].tolist()
 
 

@@ -53,13 +53,15 @@ def test_through_the_origin(bits):
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_layout_and_threads_do_not_matter(bits, layout, threads):
+def test_layout_and_threads_do_not_matter(bits, layout, threads, use_threads):
     x, y = problem(500, 6)
     assignment = _core.assign_to_slots(500, 20, 25, bits)
     other = {"C": x, "F": np.asfortranarray(x), "strided": np.repeat(x, 2, axis=1)[:, ::2]}[layout]
     options = {"ridge": 0.03, "refinements": 2, "log_spreads": True}
-    expected = fits(x, y, assignment, threads=1, **options)
-    assert np.array_equal(fits(other, y, assignment, threads=threads, **options), expected)
+    use_threads(1)
+    expected = fits(x, y, assignment, **options)
+    use_threads(threads)
+    assert np.array_equal(fits(other, y, assignment, **options), expected)
 
 
 def test_a_row_that_is_not_finite_is_passed_over(bits):

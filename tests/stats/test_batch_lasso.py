@@ -69,12 +69,14 @@ def test_conditions_of_optimality():
     assert np.abs(gradient[~active]).max() <= 0.05 + 1e-6
 
 
-def test_threads_and_layout_do_not_change_a_bit():
+def test_threads_and_layout_do_not_change_a_bit(use_threads):
     rng = np.random.default_rng(3)
     x, y = rng.standard_normal((500, 9)), rng.standard_normal(500)
     assignment = batches(500, 20)
-    one = _core.fit_lasso_batches(x, y, assignment, penalty=0.1, threads=1)
-    two = _core.fit_lasso_batches(np.asfortranarray(x), y, assignment, penalty=0.1, threads=3)
+    use_threads(1)
+    one = _core.fit_lasso_batches(x, y, assignment, penalty=0.1)
+    use_threads(3)
+    two = _core.fit_lasso_batches(np.asfortranarray(x), y, assignment, penalty=0.1)
     np.testing.assert_array_equal(one, two)
 
 

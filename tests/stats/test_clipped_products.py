@@ -28,7 +28,7 @@ def by_definition(x, y, centres, halves, y_centre, y_half):
 
 @pytest.mark.parametrize("layout", ["C", "F"])
 @pytest.mark.parametrize(("n", "d"), [(0, 3), (1, 1), (63, 2), (64, 5), (65, 4), (1000, 7)])
-def test_definition(n, d, layout):
+def test_definition(n, d, layout, use_threads):
     rng = np.random.default_rng([n, d])
     x = np.asarray(rng.standard_normal((n, d)) * 3 + 1, order=layout)
     y = rng.standard_normal(n)
@@ -38,7 +38,8 @@ def test_definition(n, d, layout):
     bounds = {"x_centres": centres, "x_halves": halves, "y_centre": 0.2, "y_half": 2.0}
     expected = by_definition(x, y, centres, halves, 0.2, 2.0)
     for threads in (1, 3):
-        found = scores(x, y, **bounds, threads=threads)
+        use_threads(threads)
+        found = scores(x, y, **bounds)
         np.testing.assert_array_equal(found, expected)
 
 

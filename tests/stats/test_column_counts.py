@@ -44,13 +44,14 @@ def columns():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_counts_by_definition(threads):
+def test_counts_by_definition(threads, use_threads):
+    use_threads(threads)
     x = columns()
-    found = _core.magnitude_counts(x, threads)
+    found = _core.magnitude_counts(x)
     for j in range(3):
         np.testing.assert_array_equal(found[j], magnitude_by_definition(x[:, j]))
     low, high = np.array([-1.0, -1e3, -3.5]), np.array([3.0, 1e3, 3.5])
-    found = _core.interval_counts(x, low, high, 7, threads)
+    found = _core.interval_counts(x, low, high, 7)
     for j in range(3):
         np.testing.assert_array_equal(found[j], interval_by_definition(x[:, j], low[j], high[j], 7))
 
@@ -62,10 +63,11 @@ def test_an_interval_that_is_too_wide_for_a_double_still_counts_a_row_once():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_moments_by_definition(threads):
+def test_moments_by_definition(threads, use_threads):
+    use_threads(threads)
     x = columns()
     middle, half = np.array([1.0, 0.0, 0.5]), np.array([2.0, 1e6, 2.5])
-    found = _core.moment_sums(x, middle, half, threads)
+    found = _core.moment_sums(x, middle, half)
     scale = 2.0**_core.MOMENT_BITS
     with np.errstate(invalid="ignore"):
         u = np.where(np.isfinite(x), np.clip((x - middle) / half, -1, 1), 0.0)

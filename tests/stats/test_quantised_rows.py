@@ -56,18 +56,19 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS + WEIGHED)
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_sums_equal_python_integers(options, threads):
+def test_sums_equal_python_integers(options, threads, use_threads):
+    use_threads(threads)
     x, y = problem()
     how = recipe([2, 0, 1], **options)
-    rows = _core.QuantisedRows(x, y, how, threads=threads)
+    rows = _core.QuantisedRows(x, y, how)
     q, response, limit = rows_by_definition(x, y, how)
     assert rows.width == q.shape[1]
     assert rows.limit == pytest.approx(limit)
-    np.testing.assert_array_equal(rows.gram(threads), q.T @ q)
+    np.testing.assert_array_equal(rows.gram(), q.T @ q)
     theta = np.linspace(-1, 1, rows.width)
     residual = response - (q.astype(float) @ rounded(theta)) * (limit / STEPS)
     p = np.rint(STEPS * np.clip(residual / 1.3, -1, 1)).astype(object)
-    gradient, squares = rows.round(theta.tolist(), 1.3, threads)
+    gradient, squares = rows.round(theta.tolist(), 1.3)
     np.testing.assert_array_equal(gradient, q.T @ p)
     assert squares == (p**2).sum()
 
@@ -84,19 +85,20 @@ def scores_by_definition(q, response, limit, theta, score_limit):
 @pytest.mark.parametrize("options", OPTIONS + WEIGHED)
 @pytest.mark.parametrize("threads", [1, 7])
 @pytest.mark.parametrize("score_limit", [0.2, 5.0])
-def test_scores_equal_python_integers(options, threads, score_limit):
+def test_scores_equal_python_integers(options, threads, score_limit, use_threads):
+    use_threads(threads)
     x, y = problem()
     how = recipe([2, 0, 1], **options)
-    rows = _core.QuantisedRows(x, y, how, threads=threads)
+    rows = _core.QuantisedRows(x, y, how)
     q, response, limit = rows_by_definition(x, y, how)
     theta = np.linspace(-1, 1, rows.width)
     scores, residual = scores_by_definition(q, response, limit, theta, score_limit)
-    np.testing.assert_array_equal(rows.score(theta, score_limit, threads), scores.sum(axis=0))
+    np.testing.assert_array_equal(rows.score(theta, score_limit), scores.sum(axis=0))
     v = np.rint(scores.astype(float) * (STEPS / _core.SCORE_STEPS)).astype(object)
-    np.testing.assert_array_equal(rows.score_products(theta, score_limit, threads), v.T @ v)
+    np.testing.assert_array_equal(rows.score_products(theta, score_limit), v.T @ v)
     norms = np.linalg.norm(q.astype(float), axis=1) * (limit / STEPS) * np.abs(residual)
     bins = np.floor(2 * np.log2(np.maximum(norms, 1e-300))).astype(int) - _core.LEAST_SCORE_BIN
-    counts = rows.score_norms(theta, threads)
+    counts = rows.score_norms(theta)
     expected = np.bincount(np.clip(bins, 0, len(counts) - 1), minlength=len(counts))
     np.testing.assert_array_equal(counts, expected)
 

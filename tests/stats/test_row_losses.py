@@ -78,27 +78,28 @@ def by_definition(x, y, loss, theta, given, row_limit):
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("given", [(), (2,)])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_scores_and_curvatures_are_those_of_the_definition(name, given, threads):
+def test_scores_and_curvatures_are_those_of_the_definition(name, given, threads, use_threads):
     """Up to the rounding of the exponential: one step of the integers of each row."""
+    use_threads(threads)
     loss, (x, y), theta = LOSSES[name], problem(), np.array([0.3, -0.8, 0.5])
-    rows = _core.QuantisedRows(x, y, recipe(loss, given=given), threads=threads)
+    rows = _core.QuantisedRows(x, y, recipe(loss, given=given))
     q, w, residual, curvature = by_definition(x, y, loss, theta, given, 2.0)
     limit = 1.5
     longest = _core.SCORE_STEPS / np.maximum(np.linalg.norm(q, axis=1), 1)
     p = np.rint(
         np.clip(w * residual * (_core.SCORE_STEPS * 2.0 / STEPS / limit), -longest, longest)
     )
-    difference = rows.score(theta, limit, threads) - (p[:, None] * q).sum(axis=0)
+    difference = rows.score(theta, limit) - (p[:, None] * q).sum(axis=0)
     assert np.abs(difference).max() <= 4 * STEPS  # p of four rows may be rounded the other way
     factor = np.minimum(
         np.sqrt(curvature) * (2.0 / limit), STEPS / np.maximum(np.linalg.norm(q, axis=1), 1)
     )
     u = np.rint(factor[:, None] * q)
-    np.testing.assert_allclose(rows.curvature(theta, limit, threads), u.T @ u, atol=4 * STEPS)
+    np.testing.assert_allclose(rows.curvature(theta, limit), u.T @ u, atol=4 * STEPS)
     norms = np.linalg.norm(q, axis=1) * (2.0 / STEPS) * np.abs(w * residual)
     bins = np.floor(2 * np.log2(np.maximum(norms, 1e-300))).astype(int) - _core.LEAST_SCORE_BIN
     expected = np.bincount(np.clip(bins, 0, 120), minlength=121)
-    np.testing.assert_array_equal(rows.score_norms(theta, threads), expected)
+    np.testing.assert_array_equal(rows.score_norms(theta), expected)
 
 
 @pytest.mark.parametrize("name", LOSSES)

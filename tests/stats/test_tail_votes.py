@@ -21,10 +21,10 @@ LIMITS = np.array(
 SPECIAL = [0.0, 1.0, -2.5, 7.0, 1e300, -1e300, 5e-324, np.inf, -np.inf, np.nan]
 
 
-def votes_of(x, y, threads=0, slopes=SLOPES, limits=LIMITS):
+def votes_of(x, y, slopes=SLOPES, limits=LIMITS):
     return _core.tail_votes(
         np.asarray(x, dtype=float), np.asarray(y, dtype=float), slopes, INTERCEPT,
-        low=limits[..., 0], high=limits[..., 1], unit=UNIT, threads=threads,
+        low=limits[..., 0], high=limits[..., 1], unit=UNIT,
     )  # fmt: skip
 
 
@@ -39,10 +39,11 @@ def by_definition(x, y):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_votes_by_definition(threads):
+def test_votes_by_definition(threads, use_threads):
+    use_threads(threads)
     rng = np.random.default_rng(20260101)
     x, y = rng.normal(0, 3, (500, 2)), rng.normal(0, 6, 500)
-    found = votes_of(x, y, threads)
+    found = votes_of(x, y)
     # A last digit of an error may be rounded to the step next to it.
     np.testing.assert_allclose(found, by_definition(x, y), atol=3)
     np.testing.assert_array_equal(found, votes_of(x[::-1], y[::-1]))

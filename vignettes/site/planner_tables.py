@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dpreg.estimation.planning import auto, forecast, inference, plan, tukey
+from dpreg.estimation.planning.grids import LIKELY, WIDEST
 
 __all__ = ["tables"]
 
@@ -26,7 +27,7 @@ def tables() -> str:
             design: {
                 "axes": [axis.tolist() for axis in grid.axes],
                 "loss": _finite(grid.loss.tolist()),
-                "excess": _finite(grid.width.tolist()),
+                "excess": _finite(grid.excess.tolist()),
                 "released": _finite(grid.released.tolist()),
                 "declined": _finite(grid.declined.tolist()),
             }
@@ -69,8 +70,8 @@ def tables() -> str:
                 "asideShare": forecast._ASIDE_TUKEY,
             },
             "countAuto": forecast._COUNT_AUTO,
-            "likely": forecast.LIKELY,
-            "widest": forecast.WIDEST,
+            "likely": LIKELY,
+            "widest": WIDEST,
             "mostUnits": forecast.MOST_UNITS,
         },
         allow_nan=False,

@@ -8,26 +8,23 @@
 
 namespace dpreg {
 
-/// Calls `work(begin, end)` on consecutive ranges that cover [0, count), on up
-/// to `threads` threads (0: what use_threads says).
+/// Calls `work(begin, end)` on consecutive ranges that cover [0, count), on as many threads as
+/// use_threads says.
 ///
 /// Which range runs where must not matter to the caller: no result of this
 /// library depends on the number of threads.  The first exception is rethrown.
-void parallel_ranges(std::size_t count, std::size_t threads,
-                     const std::function<void(std::size_t, std::size_t)>& work);
+void parallel_ranges(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work);
 
-/// Calls of the calling thread that ask for 0 threads use so many from now on; 0, as it is at
-/// first: one a processor.
+/// Calls of the calling thread use so many from now on; 0, as it is at first: one a processor.
 void use_threads(std::size_t threads);
 
 /// Sums what `add(begin, end, totals)` adds to `size` totals for ranges that cover [0, count);
 /// integers, so the order is free.
 template <class Add>
-std::vector<std::int64_t> sum_over_rows(std::size_t count, std::size_t size, std::size_t threads,
-                                        const Add& add) {
+std::vector<std::int64_t> sum_over_rows(std::size_t count, std::size_t size, const Add& add) {
     std::vector<std::int64_t> result(size, 0);
     std::mutex guard;
-    parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
+    parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
         std::vector<std::int64_t> own(size, 0);
         add(begin, end, own);
         const std::lock_guard<std::mutex> lock(guard);

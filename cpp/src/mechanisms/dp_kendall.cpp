@@ -24,9 +24,9 @@ VectorView column(const MatrixView& x, std::size_t j) {
 /// |concordant - discordant| of `common` with its columns.
 void raise_to_balances(const RankedColumn& common, const std::vector<RankedColumn>& columns,
                        const ColumnGroups& groups, const std::vector<std::size_t>& candidates,
-                       std::size_t threads, std::vector<std::int64_t>& largest) {
+                       std::vector<std::int64_t>& largest) {
     const KendallPairs pairs(order_column(common));
-    parallel_ranges(candidates.size(), threads, [&](std::size_t begin, std::size_t end) {
+    parallel_ranges(candidates.size(), [&](std::size_t begin, std::size_t end) {
         KendallScratch scratch;
         for (std::size_t i = begin; i < end; ++i) {
             const auto g = candidates[i];
@@ -53,7 +53,7 @@ std::size_t draw(const std::vector<int128>& scores, const std::vector<std::size_
 
 std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
                                     const ColumnGroups& groups, const KendallChoice& choice,
-                                    BitSource& bits, std::size_t threads) {
+                                    BitSource& bits) {
     require(x.rows == y.size, "x and y must have the same number of rows");
     require(choice.k >= 1 && choice.k <= groups.size(),
             "k must be between 1 and the number of groups of columns");
@@ -62,14 +62,14 @@ std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
             "the ranges of the scores must be at least 5/2 and 5");
     const RankedColumn label = rank_column(y);
     std::vector<RankedColumn> columns(x.cols);
-    parallel_ranges(x.cols, threads, [&](std::size_t begin, std::size_t end) {
+    parallel_ranges(x.cols, [&](std::size_t begin, std::size_t end) {
         for (std::size_t j = begin; j < end; ++j) columns[j] = rank_column(column(x, j));
     });
 
     std::vector<std::size_t> candidates(groups.size());
     std::iota(candidates.begin(), candidates.end(), std::size_t{0});
     std::vector<std::int64_t> with_label(groups.size(), 0);
-    raise_to_balances(label, columns, groups, candidates, threads, with_label);
+    raise_to_balances(label, columns, groups, candidates, with_label);
     std::vector<int128> with_chosen(groups.size(), 0);
     std::vector<int128> scores(groups.size());
     std::vector<std::size_t> chosen;
@@ -88,7 +88,7 @@ std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
         candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(drawn));
         std::vector<std::int64_t> latest(groups.size(), 0);
         for (auto s = groups.begin(chosen.back()); s < groups.end(chosen.back()); ++s) {
-            raise_to_balances(columns[s], columns, groups, candidates, threads, latest);
+            raise_to_balances(columns[s], columns, groups, candidates, latest);
         }
         for (const auto g : candidates) with_chosen[g] += latest[g];
     }

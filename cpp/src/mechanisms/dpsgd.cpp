@@ -70,7 +70,7 @@ std::vector<double> dpsgd(const QuantisedRows& like, const EachBlock& blocks,
         PoissonSample sample(threshold, bits);
         blocks([&](const QuantisedRows& rows) {
             const auto& chosen = sample.among(rows.rows());
-            const auto added = rows.round(theta, options.clip, 0, &chosen).gradient;
+            const auto added = rows.round(theta, options.clip, &chosen).gradient;
             for (std::size_t j = 0; j < width; ++j) gradient[j] += added[j];
         });
         const auto noise = discrete_gaussian(options.sigma, width, bits);

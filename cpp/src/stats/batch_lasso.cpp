@@ -172,14 +172,13 @@ private:
 /// Calls use(g, coefficients of model g) for each model, on several threads.
 template <class Use>
 void for_each_fit(const MatrixView& x, const VectorView& y, const Assignment& assignment,
-                  const Grouping& units, const BatchLasso& options, std::size_t threads,
-                  const Use& use) {
+                  const Grouping& units, const BatchLasso& options, const Use& use) {
     require(x.rows == y.size, "X and y must have the same number of rows");
     check_members(assignment, units, x.rows);
     require(options.penalty >= 0.0 && std::isfinite(options.penalty),
             "the penalty must be finite and at least 0");
     const std::size_t models = assignment.offsets.size() - 1;
-    parallel_ranges(models, threads, [&](std::size_t begin, std::size_t end) {
+    parallel_ranges(models, [&](std::size_t begin, std::size_t end) {
         LassoSolver solver(x, y, options);
         std::vector<double> w(x.cols);
         for (std::size_t g = begin; g < end; ++g) {
@@ -206,9 +205,9 @@ void add_votes(const double* w, std::size_t k, std::vector<std::size_t>& order,
 
 std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
                                       const Assignment& assignment, const Grouping& units,
-                                      const BatchLasso& options, std::size_t threads) {
+                                      const BatchLasso& options) {
     std::vector<double> result((assignment.offsets.size() - 1) * x.cols);
-    for_each_fit(x, y, assignment, units, options, threads, [&](std::size_t g, const double* w) {
+    for_each_fit(x, y, assignment, units, options, [&](std::size_t g, const double* w) {
         std::copy(w, w + x.cols, result.begin() + static_cast<std::ptrdiff_t>(g * x.cols));
     });
     return result;
@@ -229,13 +228,13 @@ std::vector<double> count_votes(const std::vector<double>& coefficients, std::si
 std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
                                 const Assignment& assignment, const Grouping& units,
                                 const ColumnGroups& groups, const BatchLasso& options,
-                                std::size_t k, std::size_t threads) {
+                                std::size_t k) {
     require(k >= 1, "k must be at least 1");
     std::vector<double> votes(groups.size(), 0.0);
     std::vector<double> sizes(groups.size());
     std::vector<std::size_t> order(groups.size());
     std::mutex counting;
-    for_each_fit(x, y, assignment, units, options, threads, [&](std::size_t, const double* w) {
+    for_each_fit(x, y, assignment, units, options, [&](std::size_t, const double* w) {
         // Counts are integers, so the order in which models finish is no matter.
         const std::lock_guard<std::mutex> lock(counting);
         for (std::size_t g = 0; g < groups.size(); ++g) {

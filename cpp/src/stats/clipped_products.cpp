@@ -38,10 +38,10 @@ void check(const MatrixView& x, const VectorView& y, const ProductBounds& bounds
 }  // namespace
 
 std::vector<std::int64_t> clipped_products(const MatrixView& x, const VectorView& y,
-                                           const ProductBounds& bounds, std::size_t threads) {
+                                           const ProductBounds& bounds) {
     check(x, y, bounds);
     std::vector<std::int64_t> result(x.cols);
-    parallel_ranges(x.cols, threads, [&](std::size_t begin, std::size_t end) {
+    parallel_ranges(x.cols, [&](std::size_t begin, std::size_t end) {
         // Products are below 2^30 in size, so sums of 2^32 of them fit.
         std::vector<std::int64_t> sums(end - begin, 0);
         std::vector<std::int64_t> response(kRowsInCache);

@@ -53,13 +53,12 @@ std::vector<std::int64_t> of_columns(const std::vector<std::int64_t>& lanes, std
 /// Adds up what `add(cells, rows, totals)` adds for blocks of rows, whose cells lie row after row
 /// in memory, filled up with NaN to whole lanes.
 template <class Add>
-std::vector<std::int64_t> sum_over_blocks(const MatrixView& x, std::size_t size,
-                                          std::size_t threads, const Add& add) {
+std::vector<std::int64_t> sum_over_blocks(const MatrixView& x, std::size_t size, const Add& add) {
     const std::size_t length = row_length(x.cols);
     const bool dense = length == x.cols && x.col_stride == 1 &&
                        x.row_stride == static_cast<std::ptrdiff_t>(x.cols);
     const std::size_t rows = padded(kBlockCells / std::max<std::size_t>(length, 1) + 1);
-    return sum_over_rows(x.rows, size, threads, [&](std::size_t begin, std::size_t end, auto& own) {
+    return sum_over_rows(x.rows, size, [&](std::size_t begin, std::size_t end, auto& own) {
         std::vector<double> room(rows * length);
         for (std::size_t first = begin; first < end; first += rows) {
             const std::size_t count = std::min(rows, end - first);
@@ -182,11 +181,11 @@ double counts_sensitivity(const std::vector<double>& weights) {
     return std::sqrt(sum_of_squares(weights));
 }
 
-std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t threads) {
+std::vector<std::int64_t> magnitude_counts(const MatrixView& x) {
     constexpr std::size_t cells = kMagnitudeCells + 1;
     const std::size_t length = row_length(x.cols);
     const auto counts = sum_over_blocks(
-        x, length * cells, threads, [&](const double* values, std::size_t rows, auto& totals) {
+        x, length * cells, [&](const double* values, std::size_t rows, auto& totals) {
             std::vector<std::int32_t> places(rows * length);
             magnitudes_kernel(values, places.size(), places.data());
             const std::int32_t* place = places.data();
@@ -200,8 +199,7 @@ std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t thre
 }
 
 std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector<double>& low,
-                                          const std::vector<double>& high, std::size_t bins,
-                                          std::size_t threads) {
+                                          const std::vector<double>& high, std::size_t bins) {
     require(low.size() == x.cols && high.size() == x.cols && bins >= 1,
             "low and high must have one entry a column, and there must be bins");
     std::vector<double> per_unit(x.cols);
@@ -216,7 +214,7 @@ std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector
     each.first.resize(width);
     for (std::size_t k = 0; k < width; ++k) each.first[k] = static_cast<double>(k * cells);
     const auto counts = sum_over_blocks(
-        x, width * cells, threads, [&](const double* values, std::size_t rows, auto& totals) {
+        x, width * cells, [&](const double* values, std::size_t rows, auto& totals) {
             std::vector<std::int32_t> places(padded(rows * row_length(x.cols)));
             bins_kernel(values, places.size(), each, places.data());
             for (const std::int32_t place : places) ++totals[static_cast<std::size_t>(place)];
@@ -230,14 +228,14 @@ double moments_sensitivity(const std::vector<double>& weights) {
 }
 
 std::vector<std::int64_t> moment_sums(const MatrixView& x, const std::vector<double>& middle,
-                                      const std::vector<double>& half, std::size_t threads) {
+                                      const std::vector<double>& half) {
     require(middle.size() == x.cols && half.size() == x.cols,
             "middle and half must have one entry a column");
     const Halves halves{in_lanes(middle), in_lanes(half)};
     const std::size_t width = halves.middle.size();
     const std::size_t length = row_length(x.cols);
-    const auto lanes = sum_over_blocks(
-        x, 2 * width, threads, [&](const double* values, std::size_t rows, auto& totals) {
+    const auto lanes =
+        sum_over_blocks(x, 2 * width, [&](const double* values, std::size_t rows, auto& totals) {
             std::vector<double> own(2 * width);
             moments_kernel(values, padded(rows * length), halves, own.data());
             for (std::size_t k = 0; k < own.size(); ++k) {

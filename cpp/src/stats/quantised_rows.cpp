@@ -42,7 +42,7 @@ double row_norm(std::size_t width) {
 double gram_sensitivity(std::size_t width) { return row_norm(width) * row_norm(width); }
 
 QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
-                             const Grouping& units, std::size_t threads)
+                             const Grouping& units)
     : width_(row_width(how)),
       stride_(padded(width_)),
       limit_(row_limit(how)),
@@ -54,7 +54,7 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
     check_units(units, x.rows);
     const bool shrunk = maker.shrunk();
     const auto held = std::make_shared<Numbers>(count * stride_, count, shrunk ? 0 : count);
-    parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
+    parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
         RowMaker::Room room(maker);
         const RowPlaces to{held->q.get() + begin * stride_, held->y.get() + begin,
                            shrunk ? nullptr : held->weights.get() + begin,
@@ -103,26 +103,25 @@ Block QuantisedRows::block(std::size_t first, std::size_t count) const {
             shrunk ? nullptr : given_.data + first};
 }
 
-std::vector<std::int64_t> QuantisedRows::gram(std::size_t threads) const {
-    return sum_of_products(rows(), width_, threads,
+std::vector<std::int64_t> QuantisedRows::gram() const {
+    return sum_of_products(rows(), width_,
                            [&](std::size_t first, std::size_t, const std::int16_t*) {
                                return q_.data + first * stride_;
                            });
 }
 
 std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
-                                      const Standardisation& how, std::size_t threads) {
+                                      const Standardisation& how) {
     const RowMaker maker(x, y, how);
-    return sum_of_products(x.rows, maker.width(), threads,
-                           [&](std::size_t first, std::size_t count, std::int16_t* room) {
-                               RowMaker::Room scratch(maker);
-                               std::vector<double> unused(3 * count);
-                               double* numbers = unused.data();
-                               maker.make_from(
-                                   first, count,
-                                   {room, numbers, numbers + count, numbers + 2 * count}, scratch);
-                               return room;
-                           });
+    return sum_of_products(
+        x.rows, maker.width(), [&](std::size_t first, std::size_t count, std::int16_t* room) {
+            RowMaker::Room scratch(maker);
+            std::vector<double> unused(3 * count);
+            double* numbers = unused.data();
+            maker.make_from(first, count, {room, numbers, numbers + count, numbers + 2 * count},
+                            scratch);
+            return room;
+        });
 }
 
 }  // namespace dpreg

@@ -33,11 +33,11 @@ struct Block {
 /// free of order.  `rows_at(first, count, room)` says where rows are, in `room` if nowhere else,
 /// row-major with padding.
 template <class RowsAt>
-std::vector<std::int64_t> sum_of_products(std::size_t rows, std::size_t width, std::size_t threads,
+std::vector<std::int64_t> sum_of_products(std::size_t rows, std::size_t width,
                                           const RowsAt& rows_at) {
     const std::size_t stride = padded(width);
-    auto result = sum_over_rows(
-        rows, width * width, threads, [&](std::size_t begin, std::size_t end, auto& own) {
+    auto result =
+        sum_over_rows(rows, width * width, [&](std::size_t begin, std::size_t end, auto& own) {
             Shorts room(kGramRows * stride);
             ShortGram products(stride);
             for (std::size_t first = begin; first < end; first += kGramRows) {

@@ -67,12 +67,12 @@ void check_loss(const Loss& loss) {
 
 double curvature_sensitivity(std::size_t width) { return gram_sensitivity(width); }
 
-std::vector<std::int64_t> QuantisedRows::curvature(const std::vector<double>& theta, double limit,
-                                                   std::size_t threads) const {
+std::vector<std::int64_t> QuantisedRows::curvature(const std::vector<double>& theta,
+                                                   double limit) const {
     require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
     const auto coefficients = short_theta(theta, stride_);
     const double per_row = limit_ / limit;
-    return sum_of_products(rows(), width_, threads,
+    return sum_of_products(rows(), width_,
                            [&](std::size_t first, std::size_t count, std::int16_t* room) {
                                weighted_kernel(block(first, count), coefficients, per_row, room);
                                return room;

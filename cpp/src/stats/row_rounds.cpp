@@ -79,12 +79,11 @@ private:
 double gradient_sensitivity(std::size_t width) { return kRowSteps * row_norm(width); }
 
 QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
-                                          std::size_t threads,
                                           const std::vector<std::size_t>* sample) const {
     require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
     const auto coefficients = short_theta(theta, stride_);
     auto sums = sum_over_rows(
-        sample == nullptr ? rows() : sample->size(), stride_ + 1, threads,
+        sample == nullptr ? rows() : sample->size(), stride_ + 1,
         [&](std::size_t begin, std::size_t end, auto& own) {
             if (sample == nullptr) {
                 return add_round(block(begin, end - begin), coefficients, clip, own);

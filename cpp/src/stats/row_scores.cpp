@@ -259,13 +259,13 @@ double score_products_sensitivity(std::size_t width) {
     return norm * norm;
 }
 
-std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta, double limit,
-                                               std::size_t threads) const {
+std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta,
+                                               double limit) const {
     require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
     const auto coefficients = short_theta(theta, stride_);
     const ScoreLimit steps(limit, limit_ / kRowSteps);
-    auto result = sum_over_rows(
-        units(), stride_, threads, [&](std::size_t begin, std::size_t end, auto& totals) {
+    auto result =
+        sum_over_rows(units(), stride_, [&](std::size_t begin, std::size_t end, auto& totals) {
             if (offsets_.empty()) {
                 ScoreSums sums(stride_);
                 sums.add(block(begin, end - begin), coefficients, steps);
@@ -284,13 +284,12 @@ std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta,
     return result;
 }
 
-std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& theta,
-                                                     std::size_t threads) const {
+std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& theta) const {
     require(theta.size() == width_, "theta must have width() entries");
     const auto coefficients = short_theta(theta, stride_);
     const double row_unit = limit_ / kRowSteps;
     return sum_over_rows(
-        units(), kScoreBins, threads, [&](std::size_t begin, std::size_t end, auto& counts) {
+        units(), kScoreBins, [&](std::size_t begin, std::size_t end, auto& counts) {
             RowTerms terms;
             RowNumbers norms{};
             const std::size_t last = offsets_.empty() ? end : begin;
@@ -309,12 +308,12 @@ std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& 
 }
 
 std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double>& theta,
-                                                        double limit, std::size_t threads) const {
+                                                        double limit) const {
     require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
     const auto coefficients = short_theta(theta, stride_);
     const ScoreLimit steps(limit, limit_ / kRowSteps);
     return sum_of_products(
-        units(), width_, threads, [&](std::size_t first, std::size_t count, std::int16_t* room) {
+        units(), width_, [&](std::size_t first, std::size_t count, std::int16_t* room) {
             if (offsets_.empty()) {
                 products_kernel(block(first, count), coefficients, steps, room);
                 return room;

@@ -54,8 +54,7 @@ double tail_votes_sensitivity(std::size_t sets) {
 }
 
 std::vector<std::int64_t> tail_votes(const MatrixView& x, const VectorView& y, const Line& line,
-                                     const std::vector<Limits>& limits, double unit,
-                                     std::size_t threads) {
+                                     const std::vector<Limits>& limits, double unit) {
     require(limits.size() >= 2 && unit > 0.0 && y.size == x.rows && line.slopes.size() == x.cols,
             "expected two sets of limits, unit > 0, a response a row and a slope a column");
     for (const auto& set : limits)
@@ -69,7 +68,7 @@ std::vector<std::int64_t> tail_votes(const MatrixView& x, const VectorView& y, c
     const auto steps = static_cast<double>(kVoteSteps);
     const Limits shared = common(limits);
     return sum_over_rows(
-        x.rows, limits.size() - 1, threads, [&](std::size_t begin, std::size_t end, auto& votes) {
+        x.rows, limits.size() - 1, [&](std::size_t begin, std::size_t end, auto& votes) {
             for (std::size_t i = begin; i < end; ++i) {
                 // All sets predict the same.
                 if (within(x, i, line, shared)) continue;

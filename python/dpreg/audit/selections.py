@@ -150,7 +150,7 @@ def sub_lasso(effort: Effort) -> Finding:
 
     def one_run(side: int, bits: Bits) -> float:
         found = _core.sub_lasso(
-            tables[side], y, assignment, penalty=0.1, k=1, epsilon=epsilon, bits=bits, threads=1
+            tables[side], y, assignment, penalty=0.1, k=1, epsilon=epsilon, bits=bits
         )
         return float(found[0] == 0)
 

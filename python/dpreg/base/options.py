@@ -8,23 +8,24 @@ import numbers
 import types
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, Literal, Union
 
 from dpreg.base.errors import Pieces, leave_out, unusable, write
 
 
-def check_options(options: object) -> None:
+def check_options(options: Any) -> None:
     """Refuse an option that is not of the type it is annotated with, and NaN.
 
     Limits on its value are the business of the class.
 
     options: annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
     """
-    for name, hint in typing.get_type_hints(type(options)).items():
-        value = getattr(options, name)
-        kinds = alternatives(hint)
+    hints = typing.get_type_hints(type(options))
+    for name in (field.name for field in fields(options)):
+        value, kinds = getattr(options, name), alternatives(hints[name])
         if not any(_fits(value, kind) for kind in kinds):
-            raise unusable(name, kind_of(hint), value, _instead(name, value, options))
+            raise unusable(name, kind_of(hints[name]), value, _instead(name, value, options))
 
 
 def _instead(name: str, value: Any, options: Any) -> Pieces:

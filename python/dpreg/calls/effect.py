@@ -35,6 +35,7 @@ from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Declined
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.estimation.methods.effect import EffectRelease, TreatmentEffect
+from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.privacy.certificate import public_with
 from dpreg.results.effect import DPEffect, Overlap
 from dpreg.results.not_released import NotReleased
@@ -176,7 +177,7 @@ def dp_effect(
     problem = replace(session, request=replace(asked, formula=formula)).pose()
     terms = _bounded(problem.terms, asked, problem)
     BoostedAdaSSP().check(terms, *claim, inference=True)
-    receipt = session.pay(method, options.cost(*claim), options.max_rows)
+    receipt = session.pay(method, releases_cost(*claim), options.max_rows)
 
     with receipt.running():
         design = clipped(replace(problem.design(session.memory), terms=terms))

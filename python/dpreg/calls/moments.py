@@ -20,9 +20,13 @@ from dpreg.data.formula import bound_formula
 from dpreg.data.formula.parse import split_effects
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem, check_order
+from dpreg.data.sampling import check_max_rows
 from dpreg.data.schema import Schema
-from dpreg.estimation.methods.moments import MomentsRelease, SecondMoments
+from dpreg.estimation.base import needs_delta
+from dpreg.estimation.methods.moments import MomentsRelease, release_moments
+from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.limits import widened
+from dpreg.estimation.standardised import COMPOSITION
 from dpreg.privacy.certificate import public_with
 from dpreg.results.moments import DPMoments
 from dpreg.results.predict import schema_to_dict
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 # As far as predictions follow a line beyond where values were seen, without a vote.
 _WIDER = 1.25
+# What certificates and ledgers call it.
+_NAME = "moments"
 # A formula's dot.
 _DOT = re.compile(r"(?<![\w.`])\.(?![\w.`])")
 
@@ -115,22 +121,23 @@ def released_moments(request: Request, data: Any) -> DPMoments:
     """Do what `dp_moments` does."""
     session = begin(request, data)
     spending, unit = session.allowance, request.unit
-    options = SecondMoments(max_rows=1 if request.max_rows is None else request.max_rows)
+    rows = 1 if request.max_rows is None else request.max_rows
+    check_max_rows(rows)
     session, problem = _posed(session)
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
     public = checked_bounds(request.bounds, terms)
     # Nothing is asked about the second copy of a column, the response.
     terms = replace(terms, bounds={**public, terms.response: (0.0, 1.0)})
-    options.check(spending.delta)
-    most = options.cost(spending.epsilon, spending.delta)
-    receipt = session.pay(options.name, most, options.max_rows)
+    needs_delta(_NAME, spending.delta)
+    most = releases_cost(spending.epsilon, spending.delta)
+    receipt = session.pay(_NAME, most, rows)
 
     with receipt.running():
         design = clipped(replace(problem.design(session.memory), terms=terms))
-        found = options.release(design, spending)
+        found = release_moments(design, spending, rows)
     privacy, unwritten = receipt.settle(
-        options.name, found.composition, found.parts, public_with({**terms.data_bounds, **public})
+        _NAME, COMPOSITION, found.parts, public_with({**terms.data_bounds, **public})
     )
     return DPMoments(
         formula=session.request.formula,
@@ -150,7 +157,7 @@ def released_moments(request: Request, data: Any) -> DPMoments:
         schema=schema_to_dict(problem.schema),
         notes=(
             *_about_columns_without(found, terms.names),
-            *about_rows(unit, options.max_rows, "standard errors treat rows as independent"),
+            *about_rows(unit, rows, "standard errors treat rows as independent"),
             *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
             *about_privacy(spending.epsilon, spending.delta, found.scales.units),

@@ -69,12 +69,13 @@ def about_extras(extras: Extras) -> tuple[str, ...]:
     )
 
 
-def about_rows(unit: str | None, rows: int, more: str) -> tuple[str, ...]:
+def about_rows(unit: str | None, rows: int, more: str = "") -> tuple[str, ...]:
     """Say how many rows of a unit were used, and more about it."""
     if unit is None:
         return ()
     verb = "is" if rows == 1 else "are"
-    return (f"of each {unit!r} at most {counted(rows, 'row')} {verb} used; {more}",)
+    note = f"of each {unit!r} at most {counted(rows, 'row')} {verb} used"
+    return (f"{note}; {more}" if more else note,)
 
 
 def about_units(unit: str | None, method: object, used: str, purpose: str = "") -> tuple[str, ...]:
@@ -87,13 +88,11 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     """
     rows = getattr(method, "max_rows", _DRAWN.get(used))
     # TukeyEM takes the mean of all rows of a unit.
-    if unit is None or rows is None or used == "tukey":
+    if rows is None or used == "tukey":
         return ()
-    verb = "is" if rows == 1 else "are"
-    begin = f"{purpose}of each {unit!r} at most {counted(rows, 'row')} {verb} used"
-    if used == "dpsgd":
-        return (begin,)
-    return (f"{begin}; the option max_rows of {used!r} allows more, with more noise",)
+    more = f"the option max_rows of {used!r} allows more, with more noise"
+    notes = about_rows(unit, rows, "" if used == "dpsgd" else more)
+    return tuple(purpose + note for note in notes)
 
 
 def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[str, ...]:

@@ -106,8 +106,6 @@ def rows_of_a_unit(asked: Request, count: int, of: str) -> int:
 
     Parameters
     ----------
-    asked : Request
-    count : int
     of : str
         What they are of, for a message.
     """

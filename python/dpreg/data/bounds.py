@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, Blank, Pieces, Value, a_kind, closest, write
 
 if TYPE_CHECKING:
@@ -78,14 +77,14 @@ def column_bounds(terms: Terms) -> Doubles:
     return result
 
 
-def wide_places(terms: Terms) -> NDArray[np.int64]:
+def wide_places(terms: Terms) -> Integers:
     """Return places of the columns with bounds of the user, the response being the last."""
     natural = terms.family.response is not None
     names = [*terms.names, "" if natural else terms.response]
     return np.flatnonzero([name in terms.bounds for name in names])
 
 
-def level_places(terms: Terms) -> tuple[NDArray[np.int64], ...]:
+def level_places(terms: Terms) -> tuple[Integers, ...]:
     """Return places, in X, of the columns from 0 to 1 that levels make, those of a term together.
 
     Columns with bounds of the user, and weights, are left out, and so are the bases of a column

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.class_likelihoods import Likelihood, Places
 
 __all__ = ["RowsOfStep"]
 
-Doubles = NDArray[np.float64]
 
 # Entries of rows are finite.
 _FARTHEST = 1e300

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.levels import Level
 
 __all__ = ["Baseline", "Classes", "Ordered"]
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, BudgetError, Setting, Words, leave_out, unusable, write
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.inference.estimand import Estimand
@@ -49,18 +49,18 @@ class Release:
     """Numbers that may be published.  Shapes: c = len(terms.coefficients)."""
 
     # Shape (c,): in units of the response per unit of each regressor, the intercept first.
-    params: NDArray[np.float64]
+    params: Doubles
     # Of `params`: sampling error and privacy noise together.
-    covariance: NDArray[np.float64] | None
+    covariance: Doubles | None
     # The part of the standard errors that least squares without noise would have.
-    sampling: NDArray[np.float64] | None
+    sampling: Doubles | None
     units: float  # Private estimate of the number of units.
     parts: tuple[Part, ...]  # How the budget was used, with every noise scale.
     composition: str = "basic"
     law: TailLaw = NORMAL  # Of (params - truth) / standard error.
     notes: tuple[str, ...] = field(default=())  # Printed under the model, the most important first.
     # Where predictions move each column of X and, last, themselves; NaN where nothing is known.
-    limits: NDArray[np.float64] | None = None
+    limits: Doubles | None = None
     method: str | None = None  # What was used, when that is another method.
     # Why there are no standard errors though they were asked for; empty otherwise.
     no_errors: str = ""
@@ -68,7 +68,7 @@ class Release:
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
     # What shortened scores may have moved each coefficient by, at most; see `DPResults`.
-    clipping: NDArray[np.float64] | None = None
+    clipping: Doubles | None = None
     estimand: Estimand | None = None  # What `params` estimate.
     start: Start | None = None  # For later fits.
     alpha: float | None = None  # Dispersion of the family, where it was estimated.

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
@@ -31,8 +31,6 @@ from dpreg.estimation.releases.residuals import DISPERSION, Extras, line_of, rel
 from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_scales
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
-
-Doubles = NDArray[np.float64]
 
 COMPOSITION = "Gaussian (GDP)"
 # Of the squared mu, for the vote on predictions.
@@ -140,7 +138,6 @@ class Standardised:
             Of the columns that are used.
         error : EstimateError or None
             Of `theta`; None without inference.
-        notes : tuple of str
         """
         terms = self.design.terms
         d = len(terms.regressors)

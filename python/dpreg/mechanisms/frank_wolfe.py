@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import shown
 from dpreg.calls.session import certified
 from dpreg.estimation.base import Allowance
@@ -54,14 +54,14 @@ class FrankWolfeFit:
     (3,)
     """
 
-    weights: NDArray[np.float64]
-    path: NDArray[np.int64]
-    screened: NDArray[np.int64]
-    screened_at: NDArray[np.int64]
+    weights: Doubles
+    path: Integers
+    screened: Integers
+    screened_at: Integers
     privacy: Certificate
 
     @property
-    def support(self) -> NDArray[np.int64]:
+    def support(self) -> Integers:
         """The columns with a weight other than 0."""
         return np.flatnonzero(self.weights)
 
@@ -266,7 +266,7 @@ def _unit_design(X: Any) -> _core.UnitDesign:
     return _core.DenseUnitDesign(values)
 
 
-def _unit_response(y: Any, design: _core.UnitDesign) -> NDArray[np.float64]:
+def _unit_response(y: Any, design: _core.UnitDesign) -> Doubles:
     """Return y as doubles, one for each row of X."""
     values = doubles("y", y, 1)
     if len(values) != design.rows:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import shown
 from dpreg.estimation.selection.base import check_choice, check_k
 from dpreg.mechanisms._inputs import doubles, indices
@@ -165,7 +166,7 @@ def canonical_lipschitz(
     return indices([int(i) for i in chosen])
 
 
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(values: Doubles) -> Doubles:
     largest = np.finfo(np.float64).max
     return np.nan_to_num(values, nan=-largest, posinf=largest, neginf=-largest)
 

@@ -227,7 +227,7 @@ PIPELINES = [
     ),
     Mutant(
         "peeling rounds that do not compose",
-        edited(DPSIS, "_peel", ("epsilon=k * rounds.epsilon", "epsilon=2 * k * rounds.epsilon")),
+        edited(DPSIS, "select", ("epsilon=k * rounds.epsilon", "epsilon=2 * k * rounds.epsilon")),
         ("pipelines",),
     ),
 ]  # fmt: skip

@@ -135,27 +135,29 @@ struct LanesOf {
 
     Part part[kParts];
 
-    DPREG_INLINE static LanesOf of(double value) {
+    /// Of the parts that `make(k)` returns.
+    template <class Make>
+    DPREG_INLINE static LanesOf made(const Make& make) {
         LanesOf lanes;
-        for (auto& p : lanes.part) p = filled<Part>(value);
+        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = make(k);
         return lanes;
+    }
+
+    DPREG_INLINE static LanesOf of(double value) {
+        return made([&](std::size_t) DPREG_INLINE_LAMBDA { return filled<Part>(value); });
     }
 
     DPREG_INLINE static LanesOf load(const double* from) {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) {
-            lanes.part[k] = reinterpret_cast<const Loose<Part>*>(from + k * kSize)->values;
-        }
-        return lanes;
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
+            return reinterpret_cast<const Loose<Part>*>(from + k * kSize)->values;
+        });
     }
 
     DPREG_INLINE static LanesOf load(const std::int16_t* from) {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) {
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
             const Short values = reinterpret_cast<const Loose<Short>*>(from + k * kSize)->values;
-            lanes.part[k] = __builtin_convertvector(__builtin_convertvector(values, Int), Part);
-        }
-        return lanes;
+            return __builtin_convertvector(__builtin_convertvector(values, Int), Part);
+        });
     }
 
     DPREG_INLINE void store(double* to) const {
@@ -200,40 +202,31 @@ struct LanesOf {
 
     /// `x` where it is above `least`, which takes the place of what is not a number.
     DPREG_INLINE friend LanesOf above(const LanesOf& x, const LanesOf& least) {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) {
-            lanes.part[k] = x.part[k] > least.part[k] ? x.part[k] : least.part[k];
-        }
-        return lanes;
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
+            return x.part[k] > least.part[k] ? x.part[k] : least.part[k];
+        });
     }
 
     /// `x` where it is below `most`, which takes the place of what is not a number.
     DPREG_INLINE friend LanesOf below(const LanesOf& x, const LanesOf& most) {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) {
-            lanes.part[k] = x.part[k] < most.part[k] ? x.part[k] : most.part[k];
-        }
-        return lanes;
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
+            return x.part[k] < most.part[k] ? x.part[k] : most.part[k];
+        });
     }
 
     /// `zero` where x is 0, `other` elsewhere.
     DPREG_INLINE friend LanesOf if_zero(const LanesOf& x, const LanesOf& zero,
                                         const LanesOf& other) {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) {
-            lanes.part[k] = x.part[k] == 0.0 ? zero.part[k] : other.part[k];
-        }
-        return lanes;
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
+            return x.part[k] == 0.0 ? zero.part[k] : other.part[k];
+        });
     }
 
     /// `yes` where x is above y, `no` elsewhere.
     DPREG_INLINE friend LanesOf if_above(const LanesOf& x, double y, const LanesOf& yes,
                                          const LanesOf& no) {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) {
-            lanes.part[k] = x.part[k] > y ? yes.part[k] : no.part[k];
-        }
-        return lanes;
+        return made([&](std::size_t k)
+                        DPREG_INLINE_LAMBDA { return x.part[k] > y ? yes.part[k] : no.part[k]; });
     }
 
     DPREG_INLINE friend LanesOf root(const LanesOf& x) {

@@ -32,12 +32,11 @@ struct KendallChoice {
 ///          part (kendall.hpp).
 /// Returns  k distinct groups, in the order they were chosen.
 /// Privacy  (k epsilon_round)-DP under addition or removal of one row.  Proof: dp_kendall.md.
-/// Cost     O(d c n log n) time, c the columns of what is chosen, on `threads` threads (0: one a
-/// processor); 4 to 8 bytes a cell
+/// Cost     O(d c n log n) time, c the columns of what is chosen, and 4 to 8 bytes a cell
 ///          for the ranks, and O(n) scratch a thread.
 /// Throws   InvalidArgument on a domain violation; EntropyError.
 std::vector<std::size_t> dp_kendall(const MatrixView& x, const VectorView& y,
                                     const ColumnGroups& groups, const KendallChoice& choice,
-                                    BitSource& bits, std::size_t threads);
+                                    BitSource& bits);
 
 }  // namespace dpreg

@@ -23,7 +23,6 @@ namespace dpreg {
 std::vector<std::size_t> sub_lasso(const MatrixView& x, const VectorView& y,
                                    const Assignment& assignment, const Grouping& units,
                                    const ColumnGroups& groups, const BatchLasso& lasso,
-                                   std::size_t k, double epsilon, BitSource& bits,
-                                   std::size_t threads);
+                                   std::size_t k, double epsilon, BitSource& bits);
 
 }  // namespace dpreg

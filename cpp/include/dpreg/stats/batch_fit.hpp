@@ -58,6 +58,6 @@ double mean_weight(std::size_t i);
 /// Throws   InvalidArgument if a member of `assignment` is no unit.
 std::vector<double> fit_batches(const MatrixView& x, const VectorView& y,
                                 const Assignment& assignment, const Grouping& units,
-                                const BatchFit& options, std::size_t threads);
+                                const BatchFit& options);
 
 }  // namespace dpreg

@@ -38,7 +38,7 @@ struct BatchLasso {
 /// Throws   InvalidArgument if a member of `assignment` is no unit.
 std::vector<double> fit_lasso_batches(const MatrixView& x, const VectorView& y,
                                       const Assignment& assignment, const Grouping& units,
-                                      const BatchLasso& options, std::size_t threads);
+                                      const BatchLasso& options);
 
 /// Largest change of a vote count when one model is replaced; attained.
 inline constexpr double kVoteSensitivity = 1.0;
@@ -62,6 +62,6 @@ std::vector<double> count_votes(const std::vector<double>& coefficients, std::si
 std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
                                 const Assignment& assignment, const Grouping& units,
                                 const ColumnGroups& groups, const BatchLasso& options,
-                                std::size_t k, std::size_t threads);
+                                std::size_t k);
 
 }  // namespace dpreg

@@ -27,9 +27,9 @@ inline constexpr double kClippedProductRange = 2.0;
 /// are x and y mapped by `bounds`, clipped to [-1, 1] and rounded to multiples of 2^-15.
 ///
 /// Domain   total: NaN counts as 0, an infinity as the bound on its side; below 2^32 rows.
-/// Cost     O(n d) on `threads` threads (0: one a processor).
+/// Cost     O(n d).
 std::vector<std::int64_t> clipped_products(const MatrixView& x, const VectorView& y,
-                                           const ProductBounds& bounds, std::size_t threads);
+                                           const ProductBounds& bounds);
 
 /// The absolute values of such sums, of below 2^32 rows together, rounded down to multiples of
 /// 2^-20, which are exact doubles.

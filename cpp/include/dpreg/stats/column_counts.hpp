@@ -24,7 +24,7 @@ double counts_sensitivity(const std::vector<double>& weights);
 ///
 /// Domain   total; a value that is not finite falls into no cell.
 /// Privacy  none by itself; counts_sensitivity(1, ..., 1) under add/remove of one row.
-std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t threads);
+std::vector<std::int64_t> magnitude_counts(const MatrixView& x);
 
 /// How many values of each column fall into each of `bins` equal parts of
 /// [low_j, high_j], values outside counted at the ends; 0 has a cell of its own, the last.
@@ -33,8 +33,7 @@ std::vector<std::int64_t> magnitude_counts(const MatrixView& x, std::size_t thre
 /// Domain   low_j < high_j, finite; bins >= 1; any values.
 /// Privacy  none by itself; counts_sensitivity(1, ..., 1) under add/remove of one row.
 std::vector<std::int64_t> interval_counts(const MatrixView& x, const std::vector<double>& low,
-                                          const std::vector<double>& high, std::size_t bins,
-                                          std::size_t threads);
+                                          const std::vector<double>& high, std::size_t bins);
 
 /// Steps of `moment_sums`: values in [-1, 1] are held as multiples of 2^-kMomentBits.
 inline constexpr int kMomentBits = 20;
@@ -50,6 +49,6 @@ double moments_sensitivity(const std::vector<double>& weights);
 /// Domain   half_j > 0; any values, one that is not finite counts as 0.
 /// Privacy  none by itself; moments_sensitivity(1, ..., 1) under add/remove of one row.
 std::vector<std::int64_t> moment_sums(const MatrixView& x, const std::vector<double>& middle,
-                                      const std::vector<double>& half, std::size_t threads);
+                                      const std::vector<double>& half);
 
 }  // namespace dpreg

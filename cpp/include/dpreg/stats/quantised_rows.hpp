@@ -66,7 +66,7 @@ class QuantisedRows {
 public:
     /// @param units  Which rows add up to one score; none: each by itself.
     QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
-                  const Grouping& units, std::size_t threads);
+                  const Grouping& units);
 
     /// Numbers that something else holds.
     template <class T>
@@ -108,7 +108,7 @@ public:
     ///
     /// Privacy  none by itself; gram_sensitivity(width()) by row, in the norm
     ///          sqrt(sum of diagonal^2 + 2 sum over i < j of entry_ij^2).
-    std::vector<std::int64_t> gram(std::size_t threads) const;
+    std::vector<std::int64_t> gram() const;
 
     struct Round {
         std::vector<std::int64_t> gradient;  ///< sum of p q, in steps of clip limit() / kRowSteps^2
@@ -121,7 +121,7 @@ public:
     /// Domain   theta of size width(), finite; clip > 0.
     /// Privacy  none by itself; one row moves the gradient by at most gradient_sensitivity(width())
     ///          in l2 norm and the squares by at most kSquaresSensitivity.
-    Round round(const std::vector<double>& theta, double clip, std::size_t threads,
+    Round round(const std::vector<double>& theta, double clip,
                 const std::vector<std::size_t>* sample = nullptr) const;
 
     /// Sum over units of their scores, each shortened to `limit`, in steps of limit / kScoreSteps.
@@ -131,30 +131,26 @@ public:
     ///
     /// Domain   theta of size width(); limit > 0.
     /// Privacy  none by itself; one unit moves it by at most score_sensitivity(width()) in l2 norm.
-    std::vector<std::int64_t> score(const std::vector<double>& theta, double limit,
-                                    std::size_t threads) const;
+    std::vector<std::int64_t> score(const std::vector<double>& theta, double limit) const;
 
     /// Sum over rows of u u', u the row q times the root of its loss's curvature, shortened to
     /// `limit` and rounded, in steps of limit / kRowSteps.  The squared loss has curvature 1.
     ///
     /// Domain   theta of size width(); limit > 0.
     /// Privacy  none by itself; curvature_sensitivity(width()) by row, in the norm named at `gram`.
-    std::vector<std::int64_t> curvature(const std::vector<double>& theta, double limit,
-                                        std::size_t threads) const;
+    std::vector<std::int64_t> curvature(const std::vector<double>& theta, double limit) const;
 
     /// Number of units by the norm of their score: bin k has those from
     /// 2^((kLeastScoreBin + k) / 2) to sqrt 2 times that; the first and the last have the rest.
     ///
     /// Privacy  none by itself; one unit moves one count by 1, kScoreNormsSensitivity.
-    std::vector<std::int64_t> score_norms(const std::vector<double>& theta,
-                                          std::size_t threads) const;
+    std::vector<std::int64_t> score_norms(const std::vector<double>& theta) const;
 
     /// Sum over units of v v', v the score as in `score` in steps of limit / kRowSteps, rounded.
     ///
     /// Privacy  none by itself; score_products_sensitivity(width()) by unit, in the norm named at
     ///          `gram`.
-    std::vector<std::int64_t> score_products(const std::vector<double>& theta, double limit,
-                                             std::size_t threads) const;
+    std::vector<std::int64_t> score_products(const std::vector<double>& theta, double limit) const;
 
 private:
     std::size_t units() const { return offsets_.empty() ? rows() : offsets_.size() - 1; }
@@ -178,9 +174,9 @@ private:
     std::shared_ptr<const void> held_;  // the numbers above
 };
 
-/// QuantisedRows(x, y, how, {}, threads).gram(threads), without room for all of the rows.
+/// QuantisedRows(x, y, how, {}).gram(), without room for all of the rows.
 std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
-                                      const Standardisation& how, std::size_t threads);
+                                      const Standardisation& how);
 
 /// Integer steps of a row's limit and of a residual's clip.
 inline constexpr int kRowSteps = 1 << 14;

@@ -36,7 +36,6 @@ double tail_votes_sensitivity(std::size_t sets);
 /// Domain   unit > 0; two sets at least, each of slopes + 1 limits, low <= high; any cells.
 /// Privacy  none by itself; tail_votes_sensitivity(sets) under add/remove of one row.
 std::vector<std::int64_t> tail_votes(const MatrixView& x, const VectorView& y, const Line& line,
-                                     const std::vector<Limits>& limits, double unit,
-                                     std::size_t threads);
+                                     const std::vector<Limits>& limits, double unit);
 
 }  // namespace dpreg

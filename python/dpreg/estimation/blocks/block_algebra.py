@@ -6,9 +6,8 @@ No matrix product, whose last bits may depend on the shapes of all.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 
 def inner(a: Doubles, b: Doubles) -> Doubles:

@@ -7,25 +7,21 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Integers
 from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts
 
-Rows = NDArray[np.int64]
 
-
-def blocks_of(labels: Rows, blocks: int, bits: _core.BitSource) -> Iterator[Rows]:
+def blocks_of(labels: Integers, blocks: int, bits: _core.BitSource) -> Iterator[Integers]:
     """Put each unit into a block of its own drawing, and yield the rows of one block after another.
 
     Parameters
     ----------
     labels : ndarray of int, shape (n,)
         The unit of each row, from 0 on; -1: the row is left out.
-    blocks : int
-    bits : BitSource
     """
     units = int(labels.max(initial=-1)) + 1
     drawn = _core.assign_independently(units, blocks, bits)
@@ -42,8 +38,8 @@ def blocks_of(labels: Rows, blocks: int, bits: _core.BitSource) -> Iterator[Rows
 
 
 def noisy_count(
-    p_values: Callable[[Rows, int], float],
-    labels: Rows,
+    p_values: Callable[[Integers, int], float],
+    labels: Integers,
     blocks: int,
     threshold: float,
     epsilon: float,

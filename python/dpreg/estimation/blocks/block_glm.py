@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.families import Family
 from dpreg.data.design import Design
 from dpreg.estimation.blocks.block_algebra import inner, inverted, quadratic, times
 from dpreg.estimation.blocks.block_rows import BlockRows, add_by_block, block_rows
 from dpreg.estimation.blocks.model_rows import rows_of_models
-
-Doubles = NDArray[np.float64]
-Places = NDArray[np.int64]
-Told = NDArray[np.bool_]
 
 # Steps of Fisher scoring, and how far one moves the linear predictor of a typical row.
 _STEPS, _LONGEST = 20, 2.0
@@ -43,13 +39,10 @@ def fit_glm_blocks(
 
     Parameters
     ----------
-    design : Design
-        Private.
     assignment : Assignment
         Of units to blocks.
     family : Family
         Binomial or Poisson.
-    log_spreads : bool
 
     Returns
     -------
@@ -79,7 +72,7 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
     size = i + columns
     used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
 
-    def standard(x: Doubles, of: Places) -> Doubles:
+    def standard(x: Doubles, of: Integers) -> Doubles:
         z = np.empty((len(x), size))
         z[:, :i], z[:, i:] = 1.0, (x - centre[of]) / scale[of]
         return np.where(used[of] > 0, z, 0.0)
@@ -108,7 +101,7 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
     )  # fmt: skip
 
 
-def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Told]:
+def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Flags]:
     """Return centre, spread and weighted means of columns by block, and which have a spread."""
     sums, weighed, weights, count = (np.zeros((blocks.count, k)) for k in (d, d, 1, 1))
     for rows in blocks.parts():
@@ -130,14 +123,14 @@ def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles
     return centre, np.where(told, spread, 1.0), means, told
 
 
-def _mean_weight(place: Places) -> Doubles:
+def _mean_weight(place: Integers) -> Doubles:
     """As the core has it: plain means of few values would have ties."""
     return np.asarray(0.5 + ((place + 1) * _GOLDEN) % 1.0)
 
 
 def _combinations(
-    blocks: BlockRows, centre: Doubles, scale: Doubles, told: Told, intercept: int
-) -> Told:
+    blocks: BlockRows, centre: Doubles, scale: Doubles, told: Flags, intercept: int
+) -> Flags:
     """Tell the columns that are no combination of others in their block."""
     matrix, count = np.zeros((*told.shape, told.shape[1])), np.zeros((len(told), 1, 1))
     for rows in blocks.parts():
@@ -174,8 +167,8 @@ def _vectors(
     family: Family,
     theta: Doubles,
     inverse: Doubles,
-    scales: tuple[Doubles, Doubles, Doubles, Told],
-    standard: Callable[[Doubles, Places], Doubles],
+    scales: tuple[Doubles, Doubles, Doubles, Flags],
+    standard: Callable[[Doubles, Integers], Doubles],
     *,
     intercept: int,
     log_spreads: bool,
@@ -222,7 +215,7 @@ def _spreads(
     theta: Doubles,
     inverse: Doubles,
     middle: Doubles,
-    standard: Callable[[Doubles, Places], Doubles],
+    standard: Callable[[Doubles, Integers], Doubles],
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return what errors of a block are made of.
 

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.blocks.model_rows import ModelRows
-
-Doubles = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 # Numbers, at most, that are made of some rows at a time.
 _ROOM = 1 << 18
@@ -24,10 +21,10 @@ class Rows:
     x: Doubles  # Shape (rows, d).
     y: Doubles  # Shape (rows,).
     # block, place: shape (rows,): which block a row is of, and how many rows of it come before.
-    block: Places
-    place: Places
-    unit: Places  # Shape (rows,): how many units of all blocks come before that of the row.
-    turn: Places  # Shape (rows,): how many units of its own block do.
+    block: Integers
+    place: Integers
+    unit: Integers  # Shape (rows,): how many units of all blocks come before that of the row.
+    turn: Integers  # Shape (rows,): how many units of its own block do.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,13 +34,13 @@ class BlockRows:
     count: int  # Of blocks.
     X: Doubles  # Shape (n, d).
     y: Doubles  # Shape (n,).
-    rows: Places  # Shape (rows,): where in X and y a row is.
+    rows: Integers  # Shape (rows,): where in X and y a row is.
     # block, place, unit, turn: shape (rows,): as for `Rows`.
-    block: Places
-    place: Places
-    unit: Places
-    turn: Places
-    block_of_unit: Places  # Shape (units,).
+    block: Integers
+    place: Integers
+    unit: Integers
+    turn: Integers
+    block_of_unit: Integers  # Shape (units,).
 
     def parts(self) -> Iterator[Rows]:
         """Yield all rows in order, some at a time."""
@@ -85,13 +82,13 @@ def block_rows(models: ModelRows) -> BlockRows:
     )
 
 
-def _within(lengths: Places) -> Places:
+def _within(lengths: Integers) -> Integers:
     """Count from 0 in each of some runs of these lengths."""
     ends = np.cumsum(lengths)
     return np.asarray(np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths))
 
 
-def add_by_block(sums: Doubles, block: Places, values: Doubles) -> None:
+def add_by_block(sums: Doubles, block: Integers, values: Doubles) -> None:
     """Add values of rows to the sums of their blocks, one row after the other.
 
     Parameters

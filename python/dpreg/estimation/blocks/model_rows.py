@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import InMemory
@@ -22,8 +23,8 @@ Partition = Literal["slots", "independent"]
 class ModelRows:
     """All rows of some models, in the words of `_core.fit_batches`.  Private."""
 
-    X: NDArray[np.float64]  # Shape (n, d).
-    y: NDArray[np.float64]  # Shape (n,).
+    X: Doubles  # Shape (n, d).
+    y: Doubles  # Shape (n,).
     assignment: _core.Assignment  # Of units to these models.
     # unit_offsets, unit_rows: None: a unit is a row.
     unit_offsets: NDArray[Any] | None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Flags
 from dpreg.estimation.planning.tukey_law import ReleaseLaw
 
 # Log spreads of columns that are constant in a batch are 745 (batch_fit.cpp); of those
@@ -33,7 +33,7 @@ class Layout:
         i, s = int(self.intercept), int(self.spreads)
         return self.d, i, i * self.d, s * self.d, s * i
 
-    def split(self, point: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    def split(self, point: Doubles) -> list[Doubles]:
         """Slopes, mean of y, means of x, log spreads of slopes, log spread of intercept."""
         return np.split(point, np.cumsum(self._lengths())[:-1])
 
@@ -42,14 +42,14 @@ class Layout:
 class Coefficients:
     """What a released point says, the intercept first; see `Release`."""
 
-    params: NDArray[np.float64]
-    covariance: NDArray[np.float64] | None
-    sampling: NDArray[np.float64] | None
-    identified: NDArray[np.bool_]
+    params: Doubles
+    covariance: Doubles | None
+    sampling: Doubles | None
+    identified: Flags
 
 
 def coefficients(
-    point: NDArray[np.float64],
+    point: Doubles,
     layout: Layout,
     law: ReleaseLaw | None,
     factor: float,
@@ -87,16 +87,12 @@ def coefficients(
     return Coefficients(_with_constant(slopes, mean_y, means_x), covariance, sampling, identified)
 
 
-def _with_constant(
-    slopes: NDArray[np.float64], mean_y: NDArray[np.float64], means_x: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _with_constant(slopes: Doubles, mean_y: Doubles, means_x: Doubles) -> Doubles:
     """Put the intercept before the slopes, if there is a mean of y to make it from."""
     return np.concatenate([mean_y - slopes @ means_x, slopes]) if len(mean_y) else slopes
 
 
-def _with_intercept(
-    variance: NDArray[np.float64], means: NDArray[np.float64], error: float
-) -> NDArray[np.float64]:
+def _with_intercept(variance: Doubles, means: Doubles, error: float) -> Doubles:
     """Covariance of (mean_y - slopes @ means, slopes), the parts released independently."""
     cross = -means * variance
     # The slopes alone contribute means' diag(variance) means: less cannot be true.

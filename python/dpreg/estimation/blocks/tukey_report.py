@@ -8,16 +8,10 @@ from dpreg import _core
 from dpreg.base.errors import Words
 from dpreg.base.text import counted
 from dpreg.estimation.base import Allowance, Declined
-from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.planning.tukey import TukeyPlan
 from dpreg.privacy.certificate import Part
 
 NOT_PASSED = "the fits to the parts of the data did not agree well enough to release one safely"
-
-
-def estimand(plan: TukeyPlan) -> Estimand:
-    """Return what the coefficients estimate, which is public."""
-    return Estimand(f"Tukey median of {plan.models:,} fits")
 
 
 def parts_of(plan: TukeyPlan, delta: float) -> tuple[Part, ...]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
 from dpreg.estimation.releases.two_values import TwoValues
-
-Doubles = NDArray[np.float64]
 
 # Half the length of an interval, in standard errors.
 _HALF = 1.96
@@ -29,11 +27,9 @@ def bent_factors(
 
     Parameters
     ----------
-    family : Family
     centre : float
         Linear predictor of the mean row.
     slopes : ndarray, shape (w,)
-    regressors : TwoValues
     errors : ndarray, shape (w,)
         Standard errors of the slopes, if scores were straight lines.
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 # Draws, and their seed: no more than arithmetic on what was released.
 _DRAWS, _SEED = 400, 20260101

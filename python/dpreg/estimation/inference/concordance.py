@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles, Integers
 
 # Pairs are rare where there are not so many deviations of their noise.
 _CLEAR = 3.0
 
 
-def concordance(exits: NDArray[np.int64], variance: float) -> tuple[float, float]:
+def concordance(exits: Integers, variance: float) -> tuple[float, float]:
     """Return Harrell's concordance and its standard error; NaN: pairs are too rare at this noise.
 
     A pair is an event and who is known to be without one at the end of its interval; it is
@@ -38,7 +37,7 @@ def concordance(exits: NDArray[np.int64], variance: float) -> tuple[float, float
     return found, math.sqrt(float((slopes**2 * (np.maximum(exits, 0) + variance)).sum()))
 
 
-def _pairs(exits: NDArray[np.int64], weights: Doubles) -> tuple[float, Doubles]:
+def _pairs(exits: Integers, weights: Doubles) -> tuple[float, Doubles]:
     """Return the weighted number of pairs, and its derivatives by cells."""
     cells = exits.astype(np.float64)
     events = cells[:, :, 0]

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.estimation.releases.moments import floor_of
-
-Doubles = NDArray[np.float64]
 
 # A coefficient is not identified when what regularisation may hide of it makes its interval
 # this many times as wide; up to that the interval is as wide as that.
@@ -112,8 +110,8 @@ def at_least(matrix: Doubles, least: float) -> Doubles:
 
 
 def user_errors(
-    error: EstimateError | None, to_user: Doubles, trusted: NDArray[np.bool_]
-) -> tuple[Doubles | None, Doubles | None, NDArray[np.bool_]]:
+    error: EstimateError | None, to_user: Doubles, trusted: Flags
+) -> tuple[Doubles | None, Doubles | None, Flags]:
     """Return covariance, sampling errors and which coefficients are hidden, in user units.
 
     Hidden coefficients have NaN errors, and so have those of columns that are not used or whose
@@ -131,9 +129,7 @@ def user_errors(
     return covariance, np.where(hidden, np.nan, sampling), hidden
 
 
-def clipping_bounds(
-    error: EstimateError | None, to_user: Doubles, hidden: NDArray[np.bool_]
-) -> Doubles | None:
+def clipping_bounds(error: EstimateError | None, to_user: Doubles, hidden: Flags) -> Doubles | None:
     """Return what shortened scores may move each coefficient by, in user units; NaN where hidden.
 
     None where it is not known.
@@ -145,18 +141,17 @@ def clipping_bounds(
 
 
 def hidden_note(
-    hidden: NDArray[np.bool_],
+    hidden: Flags,
     coefficients: tuple[str, ...],
     *,
     inference: bool,
-    levels: Sequence[NDArray[np.int64]] = (),
+    levels: Sequence[Integers] = (),
 ) -> tuple[str, ...]:
     """Name the coefficients that are not estimable at this eps, if there are any.
 
     Parameters
     ----------
     hidden : ndarray of bool, shape (c,)
-    coefficients : tuple of str
     inference : bool
         False: only columns that are not used are hidden, and their coefficients are 0.
     levels : sequence of ndarray of int

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 
 def held_back(
@@ -26,7 +25,6 @@ def held_back(
         Of the curvature of the loss.
     deviation : ndarray, shape (w,)
         Of the noise in each entry of the score.
-    farthest : float
     """
     spread = effects @ inverse
     noisy = np.sqrt(((spread * deviation) ** 2).sum(axis=1)) > farthest

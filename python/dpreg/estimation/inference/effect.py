@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 # Effect, mean without and mean with the treatment, by the two means.
 _SHAPE = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])

@@ -54,7 +54,6 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
 
     Parameters
     ----------
-    estimand : Estimand or None
     response : str
         As the formula has it.
     """

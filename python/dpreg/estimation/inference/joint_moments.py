@@ -14,13 +14,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
 from dpreg.estimation.inference.normal_equations import NoisyMoments
 from dpreg.estimation.releases.moments import floor_of
-
-Doubles = NDArray[np.float64]
 
 # As many times the largest singular value of noise alone the first stage must have; where it has
 # not, errors are said to be so many times as large, and all coefficients are blank.

@@ -6,9 +6,9 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable, write
 
 
@@ -44,17 +44,17 @@ class TailLaw:
             return float(-special.ndtri(alpha / 2))
         return float(np.interp(-np.log(alpha), -np.log(self._tails()), self._criticals()))
 
-    def p_values(self, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    def p_values(self, ratio: Doubles) -> Doubles:
         """Return the probability of a ratio at least as far from 0."""
         if not self.tail:
             return np.asarray(2 * special.ndtr(-np.abs(ratio)))
         return np.exp(-np.interp(np.abs(ratio), self._criticals(), -np.log(self._tails())))
 
-    def _tails(self) -> NDArray[np.float64]:
+    def _tails(self) -> Doubles:
         # From probability 1 at 0 to far beyond the table along its last slope.
         return np.array([1.0, *self.tail, self.tail[-1] ** 2 / self.tail[-2] * 1e-12])
 
-    def _criticals(self) -> NDArray[np.float64]:
+    def _criticals(self) -> Doubles:
         slope = (self.critical[-1] - self.critical[-2]) / np.log(self.tail[-2] / self.tail[-1])
         far = self.critical[-1] + slope * (np.log(self.tail[-1]) - np.log(self._tails()[-1]))
         return np.array([0.0, *self.critical, far])

@@ -18,11 +18,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-Doubles = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from dpreg.base.arrays import Doubles, Integers
 
 # Numbers at risk of this many deviations of their noise are estimable.
 _CLEAR = 5.0
@@ -91,7 +89,6 @@ def largest_error(covariance: Doubles, alpha: float) -> float:
     ----------
     covariance : ndarray, shape (K, K)
         Errors are compared with their standard deviations.
-    alpha : float
     """
     if not len(covariance):
         return math.nan
@@ -141,7 +138,7 @@ def _linear(intervals: int, kinds: int) -> tuple[Doubles, Doubles, Doubles, Doub
 
 
 def _cells(
-    exits: Counts, entries: Counts | None, variances: tuple[float, float]
+    exits: Integers, entries: Integers | None, variances: tuple[float, float]
 ) -> tuple[Doubles, Doubles]:
     """Return the cells of each group laid flat, and the variance of the noise of each."""
     kinds = [exits] if entries is None else [exits, entries]
@@ -150,7 +147,9 @@ def _cells(
     return counts.reshape(len(counts), -1), np.tile(each, counts.shape[1])
 
 
-def life_table(exits: Counts, entries: Counts | None, variances: tuple[float, float]) -> LifeTable:
+def life_table(
+    exits: Integers, entries: Integers | None, variances: tuple[float, float]
+) -> LifeTable:
     """Return the life table of one group.
 
     Parameters
@@ -258,7 +257,7 @@ def crossing(edges: Doubles, survival: Doubles, level: float) -> float:
     return float(edges[k - 1] + share * (edges[k] - edges[k - 1]))
 
 
-def event_cuts(exits: Counts, edges: Doubles, count: int) -> Doubles:
+def event_cuts(exits: Integers, edges: Doubles, count: int) -> Doubles:
     """Return ends of intervals, at most `count`, that divide events about evenly.
 
     A number below 0 is noise, and 1 is added to each: where there is noise alone they divide edges
@@ -271,7 +270,7 @@ def event_cuts(exits: Counts, edges: Doubles, count: int) -> Doubles:
 
 
 def log_rank(
-    exits: Counts, entries: Counts | None, variances: tuple[float, float]
+    exits: Integers, entries: Integers | None, variances: tuple[float, float]
 ) -> tuple[float, int]:
     """Return the statistic of the log-rank test for all groups, and its degrees of freedom.
 
@@ -283,7 +282,6 @@ def log_rank(
     ----------
     exits : ndarray of int, shape (groups, K, 3)
     entries : ndarray of int, shape (groups, K, 2), or None
-    variances : tuple of float
     """
     cells, variance = _cells(exits, entries, variances)
     groups, intervals = exits.shape[:2]

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
-
-Doubles = NDArray[np.float64]
 
 
 def noisy_binomial_tail(least: int, epsilon: float) -> float:
@@ -26,7 +23,6 @@ def noisy_binomial_p_value(seen: int, size: int, probability: float, epsilon: fl
     ----------
     seen : int
         With noise: may be below 0 or above `size`.
-    size : int
     probability : float
         Of success under the null hypothesis; if the true one is smaller, the result is larger
         than it has to be.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.bootstrap import bootstrapped
 from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
 from dpreg.estimation.inference.shrinkage import likely_shares
 from dpreg.estimation.releases.moments import floored_inverse
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 # Deviations of its noise that a sum of squares must have to be divided by.
 _CLEAR = 2.0
@@ -52,7 +51,6 @@ def fit_stats_from(sums: Doubles, deviations: Doubles, most: float, reach: float
         and u the response less where it is centred, over `reach`.
     deviations : ndarray, shape (7,)
         Of the noise in each.
-    most, reach : float
     """
     units = max(float(sums[0]), 1.0)
     a, aa, u, uu, uuuu, auu = (float(value) / units for value in sums[1:])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
 
 # Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the
 # response.

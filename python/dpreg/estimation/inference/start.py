@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles, Flags
 
 _FORMAT, _LARGEST = 2, 1e300
 # Letters are sizes: d columns with the response, w of standardised rows, k coordinates, h others.
@@ -92,7 +91,7 @@ class Start:
     high: Doubles
     centre: Doubles
     scale: Doubles
-    constant: NDArray[np.bool_]
+    constant: Flags
     change: Doubles
     unseen: Doubles
     theta: Doubles

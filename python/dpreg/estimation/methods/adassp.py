@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
@@ -20,7 +21,7 @@ from dpreg.estimation.newton.columns import COLUMN_PASSES, column_moments
 from dpreg.estimation.newton.scores import noisy_products, noisy_score_norms, products_limit
 from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES
-from dpreg.estimation.releases.moments import Doubles, found_columns, noisy_gram, without_columns
+from dpreg.estimation.releases.moments import found_columns, noisy_gram, without_columns
 from dpreg.estimation.releases.rows import (
     longest_row,
     mapped_rows,
@@ -90,6 +91,10 @@ class AdaSSP:
     'adassp'
     """
 
+    name: ClassVar[str] = "adassp"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = True
+
     response_limit: float = 4.0
     row_factor: float = 1.2
     max_rows: int = 1
@@ -105,11 +110,6 @@ class AdaSSP:
         if self.cov_type == "robust":
             check_scatter_share(self.scatter_share, self.standardisation)
 
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "adassp"
-
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, and a share that could leave nothing for the coefficients."""
         needs_delta(self.name, delta)
@@ -121,16 +121,6 @@ class AdaSSP:
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""
         return releases_cost(epsilon, delta)
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from dpreg.base.errors import Choice, unusable
 from dpreg.base.keywords import hints
@@ -76,6 +77,10 @@ class Auto:
     'adassp'
     """
 
+    name: ClassVar[str] = "auto"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = True
+
     candidates: tuple[str, ...] = TABULATED
     count_share: float = 0.01
     max_rows: int = 1
@@ -88,11 +93,6 @@ class Auto:
             raise unusable("candidates", ("some of ", Choice(tuple(TABULATED))), self.candidates)
         if not _LEAST_SHARE <= self.count_share <= 0.5:
             raise unusable("count_share", f"between {_LEAST_SHARE} and 0.5", self.count_share)
-
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "auto"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
@@ -132,16 +132,6 @@ class Auto:
             return TukeyEM()
         summed = AdaSSP if name == "adassp" else BoostedAdaSSP
         return summed(max_rows=self.max_rows)
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
-from dpreg.estimation.inference.boosting import BoostingPath, quieted
+from dpreg.estimation.inference.boosting import quieted
 from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.moments import (
-    Doubles,
     floored_inverse,
     found_columns,
     noisy_gram,
@@ -101,6 +102,10 @@ class BoostedAdaSSP:
     'boosted_adassp'
     """
 
+    name: ClassVar[str] = "boosted_adassp"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = True
+
     rounds: int = 6
     average: int = 2
     gram_share: float = 0.2
@@ -122,11 +127,6 @@ class BoostedAdaSSP:
         check_size("clip", self.clip)
         check_size("row_factor", self.row_factor)
 
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "boosted_adassp"
-
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0."""
         needs_delta(self.name, delta)
@@ -134,16 +134,6 @@ class BoostedAdaSSP:
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""
         return releases_cost(epsilon, delta)
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -172,8 +162,8 @@ class BoostedAdaSSP:
             gram = without_columns(gram, found, intercept=units.intercept)
             units = units.keeping(found)
             rows = standardised_rows(design, scales, units, limit, winsorise=True)
-        path = quieted(self._boost(rows, gram, deviation, scales, noise))
-        return begun.released(path.estimate, units, None)
+        estimate = self._boost(rows, gram, deviation, scales, noise)
+        return begun.released(estimate, units, None)
 
     def _boost(
         self,
@@ -182,7 +172,7 @@ class BoostedAdaSSP:
         gram_deviation: float,
         scales: Scales,
         noise: GaussianReleases,
-    ) -> BoostingPath:
+    ) -> Doubles:
         step = floored_inverse(gram, gram_deviation)
         left = (1 - self.standardisation.share) * (1 - self.gram_share)
         mu = noise.share(left / self.rounds)
@@ -197,14 +187,8 @@ class BoostedAdaSSP:
             quiet = math.sqrt(_CLIPPED_NOISE / max(len(gram), 1)) * scales.units * clip / deviation
             least = min(_LEAST_CLIP, self.clip)
             clip = min(clip, min(max(quiet, least), self.clip) * residual)
-        return BoostingPath(
-            estimate=np.asarray(np.mean(thetas[-self.average :], axis=0)),
-            gram=gram,
-            gram_deviation=gram_deviation,
-            step=step,
-            deviations=np.array(deviations),
-            average=self.average,
-        )
+        estimate = np.asarray(np.mean(thetas[-self.average :], axis=0))
+        return quieted(estimate, gram, gram_deviation, step, np.array(deviations), self.average)
 
 
 def _noisy_round(

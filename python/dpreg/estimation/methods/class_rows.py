@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds, wide_places
@@ -34,7 +34,6 @@ from dpreg.estimation.standardised import Standardised, with_scales
 
 __all__ = ["release_classes"]
 
-Doubles = NDArray[np.float64]
 
 # Share of the squared mu for the numbers of records of classes, where steps begin.
 _COUNTS = 0.02

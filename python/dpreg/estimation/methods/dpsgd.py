@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from dpreg.estimation.base import (
     refuse_weights,
 )
 from dpreg.estimation.releases.accountant import RESERVE, releases_cost
-from dpreg.estimation.releases.doors import Steps, descent
+from dpreg.estimation.releases.doors import descent
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
@@ -82,6 +83,10 @@ class DPSGD:
     'dpsgd'
     """
 
+    name: ClassVar[str] = "dpsgd"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = True
+
     steps: int = 400
     rate: float = 0.1
     clip: float = 2.5
@@ -98,11 +103,6 @@ class DPSGD:
         check_size("clip", self.clip)
         check_size("row_factor", self.row_factor)
         check_size("learning_rate", self.learning_rate)
-
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "dpsgd"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0 and what exact noise cannot reach."""
@@ -145,16 +145,6 @@ class DPSGD:
         # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
         return Cost.approximate(epsilon, delta)
 
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
-
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
@@ -191,8 +181,10 @@ class DPSGD:
         sensitivity = _core.gradient_sensitivity(width)
         sigma = math.ceil(multiplier * sensitivity)
         learning_rate = self.learning_rate or min(0.5, 3 / (width + 1))
-        steps = Steps(self.steps, rate, rate * scales.units, self.clip, learning_rate)
-        theta = descent(rows, steps, sigma, bits)
+        theta = descent(
+            rows, steps=self.steps, rate=rate, expected=rate * scales.units, clip=self.clip,
+            learning_rate=learning_rate, sigma=sigma, bits=bits,
+        )  # fmt: skip
         part = Part(
             f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
             0.0,

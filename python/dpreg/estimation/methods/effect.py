@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
 from dpreg.base.passes import expect
 from dpreg.data.arms import (
@@ -35,14 +35,10 @@ from dpreg.estimation.methods.effect_stages import (
     terms_of,
 )
 from dpreg.estimation.newton.fit import newton_passes
-from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.limits import regressor_limits
 from dpreg.estimation.releases.statistics import EventCounts, MomentSums
 from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
-from dpreg.privacy.cost import Cost
-
-Doubles = NDArray[np.float64]
 
 # Of the squared mu that scales leave: models of the outcome and of the treatment, the count of rows
 # at the limits, and mean derivatives.  Scores have the rest, which is what tells.
@@ -77,17 +73,11 @@ class EffectRelease(NamedTuple):
 class TreatmentEffect:
     """How `dp_effect` estimates, all public; see there."""
 
-    name: ClassVar[str] = "effect"
-
     estimator: str = "aipw"  # One of "aipw", "regression", "difference".
     family: Family = GAUSSIAN  # Of the outcome.
     propensity: float | None = None  # None: estimated.
     overlap: tuple[float, float] = (0.05, 0.95)
     max_rows: int = 1  # Of a unit.
-
-    def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`."""
-        return releases_cost(epsilon, delta)
 
     def release(self, design: Design, allowance: Allowance) -> EffectRelease | Declined:
         """Spend the allowance.

@@ -17,7 +17,7 @@ from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.standardised import VOTE_SHARE, with_scales
+from dpreg.estimation.standardised import VOTE_SHARE, Standardised, with_scales
 from dpreg.privacy.certificate import Part
 
 # Parts of the reserve for discrete noise: no call has more stages.
@@ -73,10 +73,7 @@ class Stages:
         """Fit a model with errors."""
         noise = self.stage(min(share, self.left))
         vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
-        begun = with_scales(design, noise, scales, vote)
-        found = begun.declined or newton_fit(begun)
-        self.add(label, noise)
-        return found
+        return self._fitted(label, with_scales(design, noise, scales, vote))
 
     def mean(self, label: str, design: Design, share: float) -> Release | Declined:
         """Release the mean of a response, whose scale is found first."""
@@ -84,9 +81,12 @@ class Stages:
         scales = column_scales(
             design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
         )
-        begun = replace(with_scales(design, noise, scales, VOTE_SHARE), few=_FEW_SCORES)
+        begun = with_scales(design, noise, scales, VOTE_SHARE)
+        return self._fitted(label, replace(begun, few=_FEW_SCORES))
+
+    def _fitted(self, label: str, begun: Standardised) -> Release | Declined:
         found = begun.declined or newton_fit(begun)
-        self.add(label, noise)
+        self.add(label, begun.noise)
         return found
 
     def declined(self, outcome: Declined) -> Declined:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
@@ -106,6 +106,10 @@ class FrankWolfe:
     'frank_wolfe'
     """
 
+    name: ClassVar[str] = "frank_wolfe"
+    holds_rows: ClassVar[bool] = True
+    uses_bounds: ClassVar[bool] = True
+
     l1: float = 1.0
     steps: int | None = None
     screen: Screen | Literal["rnm", "adp"] | None = None
@@ -124,11 +128,6 @@ class FrankWolfe:
         if not 0 < self.reach <= 100:
             raise unusable("reach", "greater than 0 and at most 100", self.reach)
 
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "frank_wolfe"
-
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse what cannot be used whatever the data: no delta, too many steps."""
         needs_delta(self.name, delta)
@@ -136,22 +135,12 @@ class FrankWolfe:
         refuse_weights(self.name, terms)
         left = 1 - max(self.count_share, self.standardisation.share)
         rho = left * allowed_rho(epsilon, delta)
-        plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self._screen())
+        plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, screen_from(self.screen))
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""
         rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
         return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return True
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -171,9 +160,9 @@ class FrankWolfe:
 
         rest = rho - math.fsum(part.rho or 0.0 for part in parts)
         steps = self.steps or default_steps(units, _columns(terms), rest)
-        plan = plan_frank_wolfe(rest, _columns(terms), steps, self._screen())
+        plan = plan_frank_wolfe(rest, _columns(terms), steps, screen_from(self.screen))
         rows = _unit_rows(design, scaling)
-        run = run_plan(rows, self.l1, plan, self._screen(), allowance.bits)
+        run = run_plan(rows, self.l1, plan, screen_from(self.screen), allowance.bits)
         return Release(
             params=_params(run["weights"], scaling, terms.intercept),
             covariance=None,
@@ -186,11 +175,8 @@ class FrankWolfe:
             no_errors=_NO_ERRORS if inference else "",
         )
 
-    def _screen(self) -> Screen | None:
-        return screen_from(self.screen)
-
     def _scaling(
-        self, design: Design, bounds: NDArray[np.float64], noise: GaussianReleases
+        self, design: Design, bounds: Doubles, noise: GaussianReleases
     ) -> tuple[Scaling, float] | Declined:
         """Return how columns are scaled, and the noisy number of units."""
         intercept = design.terms.intercept
@@ -219,9 +205,7 @@ def _unit_rows(design: Design, scaling: Scaling) -> Sealed[UnitRows]:
     return design.arrays().map(made)
 
 
-def _scaled(
-    rows: Arrays, scaling: Scaling, *, intercept: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scaled(rows: Arrays, scaling: Scaling, *, intercept: bool) -> tuple[Doubles, Doubles]:
     """Scale and clip every row, the constant last."""
     X, y = scaling.scale_columns(rows.X), scaling.scale_response(rows.y)
     if intercept:
@@ -230,7 +214,7 @@ def _scaled(
     return X if X.shape[1] else np.zeros((len(X), 1)), y
 
 
-def _params(weights: NDArray[np.float64], scaling: Scaling, intercept: bool) -> NDArray[np.float64]:
+def _params(weights: Doubles, scaling: Scaling, intercept: bool) -> Doubles:
     """Put the coefficients in the user's units, the intercept first."""
     d = len(scaling.used)
     slopes = scaling.slopes(weights[:d])

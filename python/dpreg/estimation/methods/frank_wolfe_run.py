@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Choice, Value, unusable
 from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan, Screen
 from dpreg.privacy import zcdp_rho
@@ -48,7 +49,7 @@ class UnitRows(NamedTuple):
     """Regressors and responses in [-1, 1]."""
 
     design: _core.UnitDesign
-    response: NDArray[np.float64]
+    response: Doubles
 
 
 def run_plan(

@@ -16,9 +16,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design, Terms
@@ -51,7 +51,6 @@ from dpreg.estimation.standardised import Standardised, releases_for, with_scale
 
 __all__ = ["release_hazards"]
 
-Doubles = NDArray[np.float64]
 
 _TABLE = 0.04
 # Sums over the events of intervals.

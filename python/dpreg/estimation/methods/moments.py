@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpreg.base.options import check_options
 from dpreg.data.design import Design
-from dpreg.data.sampling import check_max_rows
-from dpreg.estimation.base import Allowance, needs_delta
+from dpreg.estimation.base import Allowance
 from dpreg.estimation.newton.columns import COLUMN_PASSES, ColumnMoments, column_moments
-from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.standardised import COMPOSITION, scaled
+from dpreg.estimation.standardised import scaled
 from dpreg.privacy.certificate import Part
-from dpreg.privacy.cost import Cost
 
 # Passes over the rows, at most.
 _PASSES = SCALING_PASSES + COLUMN_PASSES
@@ -29,12 +25,10 @@ class MomentsRelease:
     units: StandardUnits  # Of the columns that have a spread.
     found: ColumnMoments
     parts: tuple[Part, ...]
-    composition: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondMoments:
-    """Options of `dp_moments`, all public.
+def release_moments(design: Design, allowance: Allowance, max_rows: int) -> MomentsRelease:
+    """Spend the allowance on one release of second moments.
 
     Noisy counts find the scale of each column; noisy second moments find coordinates along which
     rows have unit spread; rows are counted by their norm, which says where to shorten them; and
@@ -42,7 +36,7 @@ class SecondMoments:
 
     Parameters
     ----------
-    max_rows : int, default 1
+    max_rows : int
         Rows that a protected unit may give; of units with more, that many are drawn.
 
     Privacy
@@ -52,34 +46,10 @@ class SecondMoments:
     public : all options, bounds, the names of the columns
     proof : moments.md
     """
-
-    max_rows: int = 1
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        check_max_rows(self.max_rows)
-
-    @property
-    def name(self) -> str:
-        """What the certificate calls it."""
-        return "moments"
-
-    def check(self, delta: float) -> None:
-        """Refuse delta = 0."""
-        needs_delta(self.name, delta)
-
-    def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`."""
-        return releases_cost(epsilon, delta)
-
-    def release(self, design: Design, allowance: Allowance) -> MomentsRelease:
-        """Spend the allowance."""
-        begun = scaled(design, allowance, self.max_rows, _PASSES)
-        found = column_moments(begun, begun.telling_units, 0.0)
-        return MomentsRelease(
-            scales=begun.scales,
-            units=begun.telling_units,
-            found=found,
-            parts=tuple(begun.noise.parts),
-            composition=COMPOSITION,
-        )
+    begun = scaled(design, allowance, max_rows, _PASSES)
+    return MomentsRelease(
+        scales=begun.scales,
+        units=begun.telling_units,
+        found=column_moments(begun, begun.telling_units, 0.0),
+        parts=tuple(begun.noise.parts),
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import (
     Argument,
     ArgumentError,
@@ -38,11 +38,11 @@ from dpreg.estimation.blocks.model_vector import Layout, coefficients
 from dpreg.estimation.blocks.tukey_report import (
     NOT_PASSED,
     declined,
-    estimand,
     parts_of,
     regressors,
     too_few,
 )
+from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.planning.tukey import (
     TukeyPlan,
@@ -58,8 +58,6 @@ from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Sealed
-
-_T = TypeVar("_T", float, int)
 
 # The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
 _HISTOGRAMS = Standardisation(
@@ -133,6 +131,10 @@ class TukeyEM:
     'tukey'
     """
 
+    name: ClassVar[str] = "tukey"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = False
+
     models: int | None = None
     ridge: float | None = None
     refinements: int = 0
@@ -158,11 +160,6 @@ class TukeyEM:
             raise unusable("limits_share", wanted, limits)
         if not -500 <= self.grid_exponent <= 500:
             raise unusable("grid_exponent", "in [-500, 500]", self.grid_exponent)
-
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
-        return "tukey"
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""
@@ -203,16 +200,6 @@ class TukeyEM:
             return left
         limits = releases_cost(self.limits_share * epsilon, self.limits_share * delta)
         return (left + limits).claimed(epsilon, delta)
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.base.Method`."""
-        return False
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
@@ -276,7 +263,7 @@ class TukeyEM:
             parts=parts + spent,
             law=NORMAL if law is None else TailLaw(law.tail, law.critical),
             notes=tuple(notes),
-            estimand=estimand(plan),
+            estimand=Estimand(f"Tukey median of {plan.models:,} fits"),
             limits=limits,
         )
 
@@ -308,7 +295,7 @@ class TukeyEM:
 
     def _limits(
         self, design: Design, allowance: Allowance
-    ) -> tuple[NDArray[np.float64] | None, tuple[Part, ...]]:
+    ) -> tuple[Doubles | None, tuple[Part, ...]]:
         """Release where the regressors lie, by one row of each unit."""
         if self.limits_share * allowance.epsilon < _LEAST_LIMITS or not design.terms.names:
             return None, ()
@@ -326,16 +313,17 @@ class TukeyEM:
 
     def _fit(
         self, design: Design, plan: TukeyPlan, layout: Layout, bits: _core.BitSource
-    ) -> Sealed[NDArray[np.float64]]:
+    ) -> Sealed[Doubles]:
         assignment = assigned(design, plan.models, plan.batch, self.partition, bits)
         return assignment.map(lambda of: self._fits(design, of, layout))
 
-    def _fits(
-        self, design: Design, assignment: _core.Assignment, layout: Layout
-    ) -> NDArray[np.float64]:
+    def _fits(self, design: Design, assignment: _core.Assignment, layout: Layout) -> Doubles:
         family = design.terms.family
         if not family.least_squares:
             return fit_glm_blocks(design, assignment, family, log_spreads=layout.spreads)
+        ridge = self.ridge
+        if ridge is None:
+            ridge = _NO_RIDGE if layout.spreads else 0.01
         fits = [
             _core.fit_batches(
                 rows.X,
@@ -343,7 +331,7 @@ class TukeyEM:
                 rows.assignment,
                 unit_offsets=rows.unit_offsets,
                 unit_rows=rows.unit_rows,
-                ridge=_given(self.ridge, _NO_RIDGE if layout.spreads else 0.01),
+                ridge=ridge,
                 refinements=self.refinements,
                 intercept=layout.intercept,
                 log_spreads=layout.spreads,
@@ -356,7 +344,3 @@ class TukeyEM:
 def _rounding_is_paid(plan: TukeyPlan, layout: Layout) -> bool:
     """Whether the core makes a draw so planned, by public numbers."""
     return _core.rounding_is_paid(plan.models, layout.size, plan.epsilon_sample)
-
-
-def _given(option: _T | None, default: _T) -> _T:
-    return default if option is None else option

@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.row_lengths import row_norms
 from dpreg.estimation.newton.whitening import MOST_LOOKS, Whitening, whiten_columns
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
 from dpreg.estimation.standardised import Standardised
-
-Doubles = NDArray[np.float64]
 
 # Of the squared mu, for the counts of the norms of rows.
 _NORMS = 0.06

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Terms
 from dpreg.estimation.inference.bent import bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
@@ -18,8 +18,6 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import two_values
 from dpreg.estimation.standardised import Standardised
-
-Doubles = NDArray[np.float64]
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.
 _FARTHER = 5.0

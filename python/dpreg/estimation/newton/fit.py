@@ -23,8 +23,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
@@ -57,8 +57,6 @@ from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
-
-Doubles = NDArray[np.float64]
 
 # Of norms of scores and of rows, each; of the products of scores.
 _NORMS, _PRODUCTS = 0.02, 0.05

@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Terms
 from dpreg.data.periods import WHOLE, RowsOfPeriods
 from dpreg.estimation.newton.linearised import Linearised
@@ -23,8 +23,6 @@ from dpreg.estimation.newton.whitening import Whitening
 from dpreg.estimation.newton.working_model import loss_of
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
-
-Doubles = NDArray[np.float64]
 
 # Length of the coordinate of an interval where rows are added up; those of covariates have 1.
 _LENGTH = 1.0

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
 from dpreg.estimation.releases.standardisation import Scales
 
-Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # A level has rows where their number is so many deviations of its noise: others are left out, and

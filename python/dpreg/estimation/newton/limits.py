@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.quantised import MappedRows
-
-Doubles = NDArray[np.float64]
 
 FIRST_NORMS = "norms of scores"
 # Octaves above the typical norm up to which bins are narrow: before it was counted, and after.

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family, NegativeBinomial
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.whitening import Whitening
@@ -19,8 +19,6 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import two_values
-
-Doubles = NDArray[np.float64]
 
 # For integrals over a normal variable.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.rounds import NORMS, Rounds
@@ -14,8 +14,6 @@ from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
-
-Doubles = NDArray[np.float64]
 
 MOST_ROUNDS = 6
 # Where the curvature is known; the first score costs this share.

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers
 
-Doubles = NDArray[np.float64]
-Edges = NDArray[np.int64]
+Edges = Integers
 
 # Bins are half octaves from so many octaves below the typical norm; above it they grow wider, as
 # few units are there: an outlying cluster of 100 units is 2 deviations of noise over half octaves,

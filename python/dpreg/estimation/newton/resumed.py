@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.data.design import Design
 from dpreg.estimation.inference.start import Start
@@ -18,8 +17,6 @@ from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-
-Doubles = NDArray[np.float64]
 
 # Noise in second moments is this share of them, for shares of mu^2 between these; in a small study
 # the last, as intervals of 300 rows vary with what is measured here.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.curvature import held_back
 from dpreg.estimation.newton.limits import Limits, along, count_norms
 from dpreg.estimation.newton.linearised import Linearised
@@ -16,8 +16,6 @@ from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
-
-Doubles = NDArray[np.float64]
 
 # Noise of the first score is this share of residuals, for at most so much of what is left, and no
 # less than the last.

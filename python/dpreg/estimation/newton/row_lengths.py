@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.design import Design
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
@@ -16,8 +17,6 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.row_norms import RowNorms
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
-
-Doubles = NDArray[np.float64]
 
 # A tail of rows is seen with so many deviations of its noise; longer ones than this many times the
 # root of their entries do not matter.
@@ -80,7 +79,7 @@ def _counted(
     usual: float,
     noise: GaussianReleases,
     mu: float,
-) -> tuple[Doubles, NDArray[np.int64], float]:
+) -> tuple[Doubles, Integers, float]:
     """Return noisy counts of rows by their norm, where bins begin, and the deviation of noise."""
     rows = mapped_rows(
         design.by_row, scales, units, change, _LONGEST * usual,

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import NegativeBinomial
 from dpreg.data.design import Terms
 from dpreg.estimation.base import Release
@@ -27,8 +27,6 @@ from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import Standardised
-
-Doubles = NDArray[np.float64]
 
 # Of the squared mu that standardisation leaves: for second moments, and for each count of norms.
 _GRAM, _NORMS = 0.2, 0.01

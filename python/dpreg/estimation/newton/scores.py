@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.moments import symmetric
 from dpreg.estimation.releases.quantised import MappedRows
-
-Doubles = NDArray[np.float64]
 
 # Half octaves above the bulk of the norms in which their tail is looked for.
 _SPAN = 16

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.levels import Moments
-
-Doubles = NDArray[np.float64]
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03

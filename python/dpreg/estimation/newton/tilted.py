@@ -6,11 +6,9 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases.exits import EXITS
-
-Doubles = NDArray[np.float64]
 
 # For integrals over a normal variable.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)

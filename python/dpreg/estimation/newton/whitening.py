@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design
 from dpreg.estimation.newton.levels import Beginning, Moments, beginning, shrunken
 from dpreg.estimation.releases.accountant import GaussianReleases
@@ -18,8 +19,6 @@ from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-
-Doubles = NDArray[np.float64]
 
 # Rows are shortened to this many times the root of their entries, and to more, up to the second,
 # where noise stays below this share of the rows.

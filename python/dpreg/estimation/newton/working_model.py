@@ -6,15 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.estimation.releases.quantised import SQUARED, RowLoss
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
-
-Doubles = NDArray[np.float64]
 
 # A mean response at the end of its range is moved this share of the range inwards, or as far as
 # there would be one such response, or as a deviation of its noise.

@@ -10,15 +10,13 @@ same ratio.
 
 from __future__ import annotations
 
-import csv
 import math
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import numpy as np
 
-from dpreg.estimation.planning.grids import Doubles, interpolate
+from dpreg.base.arrays import Doubles
+from dpreg.estimation.planning.grids import Forecast, Grid, gridded, read_table
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
 TABULATED = ("boosted_adassp", "adassp", "tukey")
@@ -34,53 +32,17 @@ _NO_LOSS = 1e-6
 _SAME = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What a method is expected to give on data like those of the table."""
-
-    # Excess prediction error as a share of the explained variance, or deviance, at most 1; the mean
-    # over the designs of the table.
-    loss: float
-    width: float  # Standard error of a slope over that without privacy, for Gaussian regressors.
-    # Share of slopes that get a standard error, for Gaussian data; between 0 and 1.
-    released: float
-    declined: float  # Probability that nothing is released, for Gaussian data.
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """Logarithms of rows, dimensions and epsilons, and values over them."""
-
-    axes: tuple[Doubles, Doubles, Doubles]
-    loss: Doubles
-    width: Doubles
-    released: Doubles
-    declined: Doubles
-
-
 @cache
-def _grid(method: str, design: str) -> _Grid:
-    table = "family_table.csv" if method in OTHERS else "auto_table.csv"
-    text = resources.files("dpreg.estimation.planning").joinpath(table).read_text()
-    rows = [
-        r
-        for r in csv.DictReader(text.splitlines())
-        if (r["method"], r["design"]) == (method, design)
-    ]
-    names = ("rows", "dimension", "epsilon")
-    axes = tuple(np.log(sorted({float(r[name]) for r in rows})) for name in names)
-    shape = tuple(len(axis) for axis in axes)
-    values = {c: np.empty(shape) for c in ("loss", "width", "released", "declined")}
-    for r in rows:
-        place = tuple(
-            int(np.searchsorted(axis, math.log(float(r[name])) - 1e-9))
-            for axis, name in zip(axes, names, strict=True)
-        )
-        for column, array in values.items():
-            array[place] = float(r[column] or "nan")
-    excess = np.log(np.maximum(values["width"] ** 2 - 1, 1e-3))
-    loss = np.log(np.maximum(values["loss"], _NO_LOSS))
-    return _Grid((axes[0], axes[1], axes[2]), loss, excess, values["released"], values["declined"])
+def _grid(method: str, design: str) -> Grid:
+    table = read_table("family_table.csv" if method in OTHERS else "auto_table.csv")
+    rows = [row for row in table if (row["method"], row["design"]) == (method, design)]
+    axes, found = gridded(
+        rows, ("rows", "dimension", "epsilon"), ("loss", "width", "released", "declined")
+    )
+    excess = np.log(np.maximum(found["width"] ** 2 - 1, 1e-3))
+    loss = np.log(np.maximum(found["loss"], _NO_LOSS))
+    logs = tuple(np.log(axis) for axis in axes)
+    return Grid(logs, loss, excess, found["released"], found["declined"])
 
 
 def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
@@ -90,7 +52,7 @@ def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
 
 
 def _within(
-    axes: tuple[Doubles, Doubles, Doubles], units: float, d: int, epsilon: float
+    axes: tuple[Doubles, ...], units: float, d: int, epsilon: float
 ) -> tuple[tuple[float, float, float], float]:
     """Return a point of the grid with as much noise beside the signal, and what it is off.
 
@@ -110,8 +72,10 @@ def _within(
     return (n, p, e), off
 
 
-def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> Expectation:
+def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> Forecast:
     """Interpolate the table of public simulations.
+
+    The loss is a mean over the designs of the table; all else is that of Gaussian regressors.
 
     Parameters
     ----------
@@ -121,20 +85,20 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> E
         Number of units, noisy or planned.
     d : int
         Number of regressors.
-    epsilon, delta : float
     """
     equivalent = _equivalent_epsilon(method, epsilon, delta)
-    point, beyond = _within(_grid(method, "gaussian").axes, units, d, equivalent)
+    grid = _grid(method, "gaussian")
+    point, beyond = _within(grid.axes, units, d, equivalent)
     losses = []
     for design in _DESIGNS:
-        grid = _grid(method, design)
-        losses.append(math.exp(interpolate(grid.axes, grid.loss, point)))
-    grid = _grid(method, "gaussian")
-    released = interpolate(grid.axes, grid.released, point)
-    declined = interpolate(grid.axes, grid.declined, point)
-    excess = interpolate(grid.axes, grid.width, point) + beyond
+        values = _grid(method, design).loss
+        assert values is not None
+        losses.append(math.exp(grid.at(values, point)))
+    excess = grid.at(grid.excess, point) + beyond
     width = math.sqrt(1 + math.exp(excess)) if not math.isnan(excess) else math.inf
-    return Expectation(float(np.mean(losses)), width, released, declined)
+    return Forecast(
+        grid.at(grid.released, point), grid.at(grid.declined, point), width, float(np.mean(losses))
+    )
 
 
 def best_method(

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.planning.expected import Expected
-from dpreg.estimation.planning.forecast import LIKELY, Model
-from dpreg.estimation.planning.grids import Doubles
+from dpreg.estimation.planning.forecast import Model
+from dpreg.estimation.planning.grids import LIKELY
 from dpreg.estimation.planning.power import power_of
 
 

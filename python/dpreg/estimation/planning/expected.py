@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpreg.base.families import GAUSSIAN, Family
-from dpreg.estimation.planning.forecast import LIKELY, WIDEST
+from dpreg.estimation.planning.grids import LIKELY, WIDEST
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 
 # What fits without privacy are called.

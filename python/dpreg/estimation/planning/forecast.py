@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,13 +12,11 @@ from dpreg import _core
 from dpreg.base.errors import ArgumentError, write
 from dpreg.base.families import Family
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect
+from dpreg.estimation.planning.grids import Forecast
 from dpreg.estimation.planning.inference import infer
 from dpreg.estimation.planning.tukey import most_units, plan_tukey
 from dpreg.estimation.planning.tukey_law import box_weights, distance
 
-# A plan works when the release is this likely and standard errors are at most this many
-# times those of least squares.
-LIKELY, WIDEST = 0.9, 3.0
 MOST_UNITS = 10**9
 MOST_EPSILON = 500.0
 # Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
@@ -27,26 +26,13 @@ _COUNT_AUTO, _COUNT_TUKEY, _ASIDE_TUKEY = 0.01, 0.02, 0.07
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
-    """What a fit is expected to give; attributes are those of `dpreg.Plan`."""
-
-    released: float
-    declined: float
-    width: float
-    loss: float
-
-    @property
-    def works(self) -> bool:
-        """Whether it is likely to be released, and not too wide."""
-        return self.released >= LIKELY and self.width <= WIDEST
-
-
-@dataclass(frozen=True, slots=True)
 class Model:
     """What is planned.
 
     Raises ValueError if the method does not fit the family.
     """
+
+    size: ClassVar[str] = "n"  # The argument of the number of units.
 
     method: str
     family: Family
@@ -62,11 +48,6 @@ class Model:
         return self.family.least_squares
 
     @property
-    def size(self) -> str:
-        """The argument of the number of units."""
-        return "n"
-
-    @property
     def used(self) -> str:
         """The method that is used."""
         return WITH_INFERENCE if self.method == "auto" else self.method
@@ -76,16 +57,14 @@ class Model:
         if not self.family.least_squares:
             epsilon *= _loudness(self.family)
             tabulated = "poisson" if self.family.link == "log" else self.family.name
-            found = expect(tabulated, n, d, epsilon, delta)
-            return Forecast(found.released, found.declined, found.width, found.loss)
+            return expect(tabulated, n, d, epsilon, delta)
         found = expect(self._predicts(n, d, epsilon, delta), n, d, epsilon, delta)
         if self.method == "tukey":
             released, width = _tukey(n, d, epsilon, delta)
             return Forecast(released, 1 - released, width, found.loss)
         if self.used == WITH_INFERENCE:
-            default = infer(n, d, epsilon, delta)
-            return Forecast(default.released, default.declined, default.width, found.loss)
-        return Forecast(found.released, found.declined, found.width, found.loss)
+            return replace(infer(n, d, epsilon, delta), loss=found.loss)
+        return found
 
     def _predicts(self, n: float, d: int, epsilon: float, delta: float) -> str:
         """Return the method of predictions: without inference, ``"auto"`` takes the best one."""

@@ -151,7 +151,6 @@ def default_steps(units: float, d: int, rho: float) -> int:
     ----------
     units : float
         Noisy number of units.
-    d : int
     rho : float
         zCDP budget of all steps.
     """

@@ -1,13 +1,70 @@
-"""Values over a grid of points, interpolated."""
+"""Tables of public simulations, as values over a grid of points, interpolated."""
 
 from __future__ import annotations
 
+import csv
 import math
+from dataclasses import dataclass
+from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles
+
+# A plan works when the release is this likely and standard errors are at most this many
+# times those of least squares.
+LIKELY, WIDEST = 0.9, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a fit is expected to give; see `dpreg.Plan`."""
+
+    released: float
+    declined: float
+    width: float  # Infinite where nothing is released.
+    loss: float = 0.0
+
+    @property
+    def works(self) -> bool:
+        """Whether it is likely to be released, and not too wide."""
+        return self.released >= LIKELY and self.width <= WIDEST
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Logarithms of rows, dimensions and epsilons or resolutions, and values over them."""
+
+    axes: tuple[Doubles, ...]
+    loss: Doubles | None  # Its logarithm.
+    excess: Doubles  # Logarithm of the squared width less 1.
+    released: Doubles
+    declined: Doubles
+
+    def at(self, values: Doubles, point: tuple[float, ...]) -> float:
+        """Return one of its values at a point."""
+        return interpolate(self.axes, values, point)
+
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table that ships with the package."""
+    text = resources.files("dpreg.estimation.planning").joinpath(name).read_text()
+    return list(csv.DictReader(text.splitlines()))
+
+
+def gridded(
+    rows: list[dict[str, str]], axes: tuple[str, ...], columns: tuple[str, ...]
+) -> tuple[tuple[Doubles, ...], dict[str, Doubles]]:
+    """Return the axes of a table, ascending, and its columns over them; NaN where one is empty."""
+    ends = tuple(np.array(sorted({float(row[name]) for row in rows})) for name in axes)
+    places = tuple(
+        np.searchsorted(axis, [float(row[name]) for row in rows])
+        for axis, name in zip(ends, axes, strict=True)
+    )
+    found = {column: np.empty([len(axis) for axis in ends]) for column in columns}
+    for column, values in found.items():
+        values[places] = [float(row[column] or "nan") for row in rows]
+    return ends, found
 
 
 def interpolate(axes: tuple[Doubles, ...], values: Doubles, point: tuple[float, ...]) -> float:

@@ -11,22 +11,28 @@ table.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
-from importlib import resources
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, ArgumentError, leave_out, unusable, write
 from dpreg.base.families import COUNTING
 from dpreg.base.text import counted, wrapped
-from dpreg.estimation.planning.forecast import LIKELY, WIDEST, Forecast, Model
-from dpreg.estimation.planning.grids import Doubles, interpolate
+from dpreg.estimation.planning.forecast import Model
+from dpreg.estimation.planning.grids import (
+    LIKELY,
+    WIDEST,
+    Forecast,
+    gridded,
+    interpolate,
+    read_table,
+)
 from dpreg.estimation.planning.power import LEVEL, exact_error, least_effect, power_of
 from dpreg.estimation.planning.question import between, count, question_from
 from dpreg.privacy.gdp import gdp_mu
@@ -43,17 +49,14 @@ _USUAL_RATE = 0.5
 class HazardModel(Model):
     """Proportional hazards with six intervals; the units that are counted are events."""
 
+    size: ClassVar[str] = "events"
+
     rate: float = _USUAL_RATE  # Share of persons with an event.
 
     @property
     def powered(self) -> bool:
         """See `Model`."""
         return True
-
-    @property
-    def size(self) -> str:
-        """See `Model`."""
-        return "events"
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
         """Return what is expected of a fit to so many events, with d covariates."""
@@ -209,12 +212,7 @@ def survival_plan(
     effect: object,
     power: object,
 ) -> SurvivalPlan:
-    """Plan proportional hazards; arguments are those of `dp_plan`.
-
-    Raises
-    ------
-    ArgumentError
-    """
+    """Plan proportional hazards; arguments are those of `dp_plan`."""
     rate, expected = cohort.rate, cohort.expected
     if expected is None:
         for name, value, usual in (
@@ -274,21 +272,18 @@ def _table() -> tuple[tuple[Doubles, Doubles], Doubles, Doubles]:
     excess, released : ndarray
         Logarithm of the squared width less 1, and the share of what is released.
     """
-    text = resources.files("dpreg.estimation.planning").joinpath("survival_table.csv").read_text()
-    rows = list(csv.DictReader(text.splitlines()))
-    events, rates = (sorted({float(row[name]) for row in rows}) for name in ("events", "rate"))
-    resolutions = [_resolution(each, _COVARIATES, _EPS, _DELTA) for each in events]
-    width, lost = (
-        np.array([float(row[name]) for row in rows]).reshape(len(events), len(rates))
-        for name in ("width", "lost")
+    (events, rates), found = gridded(
+        read_table("survival_table.csv"), ("events", "rate"), ("width", "lost")
     )
+    width, lost = found.values()
+    resolutions = [_resolution(each, _COVARIATES, _EPS, _DELTA) for each in events]
     for k in range(len(events) - 2, -1, -1):  # nothing known: by the law of noise
         more = np.sqrt(
             1 + (width[k + 1] ** 2 - 1) * math.exp(2 * (resolutions[k + 1] - resolutions[k]))
         )
         width[k] = np.where(np.isnan(width[k]), more, width[k])
     excess = np.log(np.maximum(width, _LEAST_WIDTH) ** 2 - 1)
-    axes = np.array(resolutions), np.log(np.array(rates))
+    axes = np.array(resolutions), np.log(rates)
     excess, released = excess[::-1], 1 - lost[::-1]
     worst = np.maximum.accumulate(excess, axis=0), np.minimum.accumulate(released, axis=0)
     return axes, worst[0][::-1], worst[1][::-1]

@@ -11,15 +11,13 @@ the resolution is taken to be less, by the root of their ratio.
 
 from __future__ import annotations
 
-import csv
 import math
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import numpy as np
 
-from dpreg.estimation.planning.grids import Doubles, interpolate
+from dpreg.base.arrays import Doubles
+from dpreg.estimation.planning.grids import Forecast, Grid, gridded, read_table
 from dpreg.privacy.gdp import gdp_mu
 
 # Medians of simulated widths may lie below 1 by chance: noise adds at least this share.
@@ -28,27 +26,7 @@ _LEAST_EXCESS = 0.02
 _FEW = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """What inference with a default fit is expected to give."""
-
-    # Standard error of a slope over that of least squares; infinite where none is released.
-    width: float
-    released: float  # Probability that a slope has a standard error.
-    declined: float  # Probability that nothing is released.
-
-
-@dataclass(frozen=True, slots=True)
-class InferenceTable:
-    """The table: logarithms of rows, dimensions and resolutions, and values over them."""
-
-    axes: tuple[Doubles, Doubles, Doubles]
-    excess: Doubles  # Logarithm of the squared width less 1.
-    released: Doubles
-    declined: Doubles
-
-
-def infer(n: float, d: int, epsilon: float, delta: float) -> Inference:
+def infer(n: float, d: int, epsilon: float, delta: float) -> Forecast:
     """Interpolate the table.
 
     Parameters
@@ -57,55 +35,47 @@ def infer(n: float, d: int, epsilon: float, delta: float) -> Inference:
         Number of units.
     d : int
         Number of regressors.
-    epsilon, delta : float
     """
     if n <= d + 2:  # nor has least squares standard errors then
-        return Inference(math.inf, 0.0, 1.0)
+        return Forecast(0.0, 1.0, math.inf)
     table = inference_table()
     rows, columns = math.log(n), math.log(d)
     resolution = math.log(gdp_mu(epsilon, delta)) + (rows - columns) / 2
     # Fewer rows than those of the table are not simulated: be careful.
     resolution -= max(0.0, float(table.axes[0][0]) - rows) / 2
     point = (rows, columns, resolution)
-    released = interpolate(table.axes, table.released, point)
-    declined = interpolate(table.axes, table.declined, point)
+    released = table.at(table.released, point)
+    declined = table.at(table.declined, point)
     least, most = float(table.axes[2][0]), float(table.axes[2][-1])
     if resolution < least:
         lost = math.exp(2 * (resolution - least))
         released, declined = released * lost, 1 - (1 - declined) * lost
     if released == 0:
-        return Inference(math.inf, 0.0, declined)
+        return Forecast(0.0, declined, math.inf)
     beyond = resolution - min(max(resolution, least), most)
-    excess = interpolate(table.axes, table.excess, point) - 2 * beyond
-    return Inference(math.sqrt(1 + math.exp(min(excess, 700.0))), released, declined)
+    excess = table.at(table.excess, point) - 2 * beyond
+    return Forecast(released, declined, math.sqrt(1 + math.exp(min(excess, 700.0))))
 
 
 @cache
-def inference_table() -> InferenceTable:
+def inference_table() -> Grid:
     """Read the table.
 
     Values of single cells are off by chance.  More rows, fewer regressors and a higher
     resolution never do harm, so that they are replaced by the nearest ones of which this is true.
     """
-    text = resources.files("dpreg.estimation.planning").joinpath("inference_table.csv").read_text()
-    rows = list(csv.DictReader(text.splitlines()))
-    names = ("rows", "dimension", "resolution")
-    axes = tuple(np.array(sorted({float(r[name]) for r in rows})) for name in names)
-    places = tuple(
-        np.array([int(np.searchsorted(axis, float(r[name]))) for r in rows])
-        for axis, name in zip(axes, names, strict=True)
+    axes, found = gridded(
+        read_table("inference_table.csv"),
+        ("rows", "dimension", "resolution"),
+        ("width", "blank", "declined"),
     )
-    width, blank, declined = (
-        np.empty([len(axis) for axis in axes]) for _ in ("width", "blank", "declined")
-    )
-    for name, array in {"width": width, "blank": blank, "declined": declined}.items():
-        array[places] = [float(r[name] or "nan") for r in rows]
+    width, blank, declined = found.values()
     width[blank + declined > 1 - _FEW] = np.nan
     excess = np.log(_continued(np.maximum(width**2 - 1, _LEAST_EXCESS), axes[2]))
-    logs = (np.log(axes[0]), np.log(axes[1]), np.log(axes[2]))
+    logs = tuple(np.log(axis) for axis in axes)
     # Both are rounded in the table.
     missing, lost = _falling(np.minimum(blank + declined, 1)), _falling(declined)
-    return InferenceTable(logs, _falling(excess), 1 - missing, np.minimum(missing, lost))
+    return Grid(logs, None, _falling(excess), 1 - missing, np.minimum(missing, lost))
 
 
 def _continued(excess: Doubles, resolutions: Doubles) -> Doubles:

@@ -73,13 +73,8 @@ def question_from(
 
     Parameters
     ----------
-    of : Model
     n, d, eps, delta, effect, power
         Arguments of `dp_plan`.
-
-    Raises
-    ------
-    ArgumentError
     """
     columns = count("d", d)
     given = _Given(
@@ -171,12 +166,7 @@ def _least_epsilon(of: Model, n: int, d: int, delta: float, effect: float, power
 
 
 def between(name: str, value: object, low: float, high: float, usual: float) -> float:
-    """Return a number between two, both excluded.
-
-    Raises
-    ------
-    ArgumentError
-    """
+    """Return a number between two, both excluded."""
     wanted = f"a number greater than {low:g}"
     if high < math.inf:
         wanted += f" and less than {high:g}"
@@ -186,12 +176,7 @@ def between(name: str, value: object, low: float, high: float, usual: float) -> 
 
 
 def count(name: str, value: object) -> int:
-    """Return a number of units or columns.
-
-    Raises
-    ------
-    ArgumentError
-    """
+    """Return a number of units or columns."""
     if value is None:
         raise ArgumentError(name, "must be given", write(name, 10))
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:

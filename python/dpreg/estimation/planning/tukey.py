@@ -6,13 +6,13 @@ From (noisy number of units, d, epsilon, delta) alone, by a table of public simu
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import numpy as np
+
+from dpreg.estimation.planning.grids import read_table
 
 # Real models are less regular than the Gaussian ones of the table.
 _SAFETY = 1.2
@@ -61,9 +61,8 @@ class _Entry:
 
 @cache
 def _table() -> tuple[tuple[float, ...], tuple[float, ...], dict[_Key, _Entry]]:
-    text = resources.files("dpreg.estimation.planning").joinpath("tukey_table.csv").read_text()
     entries = {}
-    for row in csv.DictReader(text.splitlines()):
+    for row in read_table("tukey_table.csv"):
         key = (float(row["dimension"]), float(row["delta"]), float(row["multiple"]))
         entries[key] = _Entry(*(float(row[c]) for c in ("models", "depth_share", "test_share",
                                                         "error")))  # fmt: skip

@@ -11,12 +11,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpreg import _core
-
-Doubles = NDArray[np.float64]
+from dpreg.base.arrays import Doubles, Integers
 
 
 def _side_lengths(models: int) -> Doubles:
@@ -120,9 +118,7 @@ def release_law(
     )
 
 
-def _between(
-    ranks: NDArray[np.int64], models: int, quantile: object, rng: np.random.Generator
-) -> Doubles:
+def _between(ranks: Integers, models: int, quantile: object, rng: np.random.Generator) -> Doubles:
     """Draw a point between the order statistics of rank i and m - i + 1."""
     lower = rng.beta(ranks, models - ranks + 1)
     gap = models - 2 * ranks + 1

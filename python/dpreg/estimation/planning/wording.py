@@ -7,7 +7,7 @@ from html import escape
 
 from dpreg.base.text import counted, share_lost, wrapped
 from dpreg.estimation.planning.expected import Expected
-from dpreg.estimation.planning.forecast import LIKELY, WIDEST
+from dpreg.estimation.planning.grids import LIKELY, WIDEST
 from dpreg.estimation.planning.power import LEVEL
 
 # Below this share with a standard error nothing is learned; above the second, a release is almost

@@ -7,9 +7,9 @@ from dataclasses import InitVar, dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
@@ -26,7 +26,7 @@ _MOST_SCALE = 2.0**43
 class Noisy(NamedTuple):
     """Numbers with noise, and how much."""
 
-    values: NDArray[np.float64]
+    values: Doubles
     # Standard deviation of the noise; of an entry that counted with a weight, by that weight.
     scale: float
 
@@ -90,8 +90,6 @@ class GaussianReleases:
         ----------
         label : str
             For the certificate.
-        exact : ExactSums
-        mu : float
 
         Returns
         -------
@@ -120,16 +118,14 @@ class GaussianReleases:
         values = np.asarray(noisy.astype(np.float64) * 2.0**-shift).reshape(np.shape(sums))
         return Noisy(values, math.ldexp(sigma, -shift))
 
-    def _noise(self, scales: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _noise(self, scales: Integers) -> Integers:
         noise = np.empty(len(scales), dtype=np.int64)
         for scale in np.unique(scales):
             here = scales == scale
             noise[here] = _core.discrete_gaussian(int(scale), self.bits, int(here.sum()))
         return noise
 
-    def _charge(
-        self, label: str, sensitivity: float, scale: float, scales: NDArray[np.int64]
-    ) -> None:
+    def _charge(self, label: str, sensitivity: float, scale: float, scales: Integers) -> None:
         self._discrete += discreteness(float(scales.min(initial=1 << 62)), len(scales))
         self.parts.append(
             Part(

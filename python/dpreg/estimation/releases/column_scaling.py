@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_sizes import FEW_BINS, Size, read_bins, read_magnitudes
@@ -18,8 +18,6 @@ from dpreg.estimation.releases.statistics import (
     SizeCounts,
 )
 from dpreg.privacy.sealed import ExactSums
-
-Doubles = NDArray[np.float64]
 
 _NONE = np.empty(0, dtype=np.int64)
 # Share of the squared mu for the number of rows.
@@ -67,8 +65,8 @@ def column_scales(
     bounds: Doubles,
     *,
     events: bool = False,
-    levels: tuple[NDArray[np.int64], ...] = (),
-    wide: NDArray[np.int64] = _NONE,
+    levels: tuple[Integers, ...] = (),
+    wide: Integers = _NONE,
 ) -> Scales:
     """Find centre and scale of the regressors and, last, of the response.
 
@@ -174,7 +172,7 @@ def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, fl
 
 
 def _level_shares(
-    exact: ExactSums, levels: tuple[NDArray[np.int64], ...], noise: GaussianReleases
+    exact: ExactSums, levels: tuple[Integers, ...], noise: GaussianReleases
 ) -> tuple[Doubles, float]:
     """Release numbers of rows of each level.
 
@@ -205,7 +203,7 @@ def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases) -> flo
 
 def _magnitudes(
     cells: ExactSums,
-    searched: NDArray[np.int64],
+    searched: Integers,
     units: float,
     noise: GaussianReleases,
     which: str = "",

@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.data.bounds import LEAST_WIDTH
-
-Doubles = NDArray[np.float64]
 
 # What a cell loses, in deviations of its noise, in the search for the run of cells with values.
 _PENALTY, _BIN_PENALTY = 1.3, 0.7

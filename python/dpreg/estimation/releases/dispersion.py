@@ -6,17 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.families import LARGEST_ALPHA, LEAST_ALPHA
 from dpreg.data.design import Design
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.residuals import Line
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
-
-Doubles = NDArray[np.float64]
-Sums = NDArray[np.int64]
 
 # Steps of a number in [-1, 1], and what the three sums count: noise of the first is what matters.
 _STEPS = 2.0**20

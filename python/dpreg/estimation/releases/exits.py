@@ -6,17 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.releases.doors import epsilon_of_row, noisy_counts
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, ExactSums
-
-Doubles = NDArray[np.float64]
-Sums = NDArray[np.int64]
 
 # Cells of an interval: an event in it, censored inside it, censored at its end or later; and
 # entered at its beginning or before, entered inside it.

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.bounds import LEAST_WIDTH
-
-Doubles = NDArray[np.float64]
 
 # Lead of an order of magnitude over noise, in its deviations: of 257 cells without a value
 # one run or another leads by as much in 1 of 20,000 columns.
@@ -23,7 +21,7 @@ _OUTSIDE = 0.02
 _CLEAR = 3.5
 
 
-def column_weights(searched: NDArray[np.int64], columns: int) -> Doubles:
+def column_weights(searched: Integers, columns: int) -> Doubles:
     """Return how much each searched column counts.
 
     A fit can do without a regressor but not without the response, the last of `columns`: among

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import TailVotes
-
-Doubles = NDArray[np.float64]
 
 # How many times as wide as the limits of the fit; the first unless a vote says otherwise.  Votes
 # are bounded, and what far limits gain they gain by large errors: they come before near ones.
@@ -26,13 +24,8 @@ def prediction_limits(
 
     Parameters
     ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
     params : ndarray, shape (intercept + d,)
         Released, in the user's units.
-    noise : GaussianReleases
     share : float
         Of the squared mu; nothing is spent when all columns have bounds.
 

@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Flags
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
-Doubles = NDArray[np.float64]
-
 # Deviations of its noise that a variance must have to be clear of it.
 _CLEAR = 2.0
 
 
-def found_columns(
-    scales: Scales, units: StandardUnits, gram: Doubles, deviation: float
-) -> NDArray[np.bool_]:
+def found_columns(scales: Scales, units: StandardUnits, gram: Doubles, deviation: float) -> Flags:
     """Tell the columns with a spread from those without, by a second look.
 
     The first look is at noisy variances within limits.  A column that was not clear of noise there
@@ -30,7 +26,6 @@ def found_columns(
 
     Parameters
     ----------
-    scales : Scales
     units : StandardUnits
         Of all columns.
     gram : ndarray, shape (intercept + d, intercept + d)
@@ -47,7 +42,7 @@ def found_columns(
     return np.asarray((scales.spread[units.columns] > _CLEAR) | (squares > _CLEAR * deviation))
 
 
-def without_columns(gram: Doubles, found: NDArray[np.bool_], *, intercept: bool) -> Doubles:
+def without_columns(gram: Doubles, found: Flags, *, intercept: bool) -> Doubles:
     """Leave out the rows and columns of a Gram matrix that belong to columns not found."""
     last = len(gram) - int(intercept) - len(found)
     kept = np.flatnonzero(np.concatenate([[True] * intercept, found, [True] * last]))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases.statistics import counts_of_columns
 from dpreg.privacy.sealed import ExactSums, opened
-
-Doubles = NDArray[np.float64]
 
 # Cells that are counted at once, of all columns: they stay near the processor.
 _MOST_CELLS = 1 << 17

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers, Sums
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import of_blocks, sum_of_blocks, sum_of_parts
 from dpreg.data.design import Design
@@ -21,9 +21,6 @@ from dpreg.privacy.sealed import ExactSums, Sealed, opened
 
 # Sums over units, not over rows.
 _OF_UNITS = {"score", "score_norms", "score_products"}
-
-Doubles = NDArray[np.float64]
-Sums = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ SQUARED = RowLoss("squared")
 class Recipe:
     """How a record becomes a row.  Public, and can be pickled; see `_core.Standardisation`."""
 
-    columns: NDArray[np.int64]  # Shape (k,).
+    columns: Integers  # Shape (k,).
     # low, high, centre, scale: shape (k,).
     low: Doubles
     high: Doubles
@@ -238,7 +235,6 @@ class MappedRows:
 
         Parameters
         ----------
-        theta : ndarray
         starts : ndarray of int, optional
             Those in bins from each to the next one are added up.
         """

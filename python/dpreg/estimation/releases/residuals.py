@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.families import Family
 from dpreg.data.design import Design
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats, fit_stats_from
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
-
-Doubles = NDArray[np.float64]
-Sums = NDArray[np.int64]
 
 # Shares of the squared mu of a fit.
 _FIT_STATS, _DIAGNOSTICS, DISPERSION = 0.05, 0.1, 0.05
@@ -208,15 +205,10 @@ def released_extras(
 
     Parameters
     ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
     params : ndarray, shape (intercept + regressors,)
         Released, in the user's units.
     noise : GaussianReleases
         With ``aside=extras.share``.
-    extras : Extras
     """
     if extras.share == 0:
         return None, None

@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.releases.quantised import SQUARED, MappedRows, Recipe, RowLoss
 from dpreg.estimation.releases.standardisation import Scales
-
-Doubles = NDArray[np.float64]
 
 # Weights up to this many times what nearly all are below count as they are.
 _FAR = 4.0
@@ -24,7 +22,7 @@ _LEAST_USUAL = 1e-3
 class StandardUnits:
     """Standardised columns, and the way back to the user's units.  Everything here is public."""
 
-    columns: NDArray[np.int64]  # Shape (k,): the columns of X that are used.
+    columns: Integers  # Shape (k,): the columns of X that are used.
     # centre, scale: shape (k,): of those columns.
     centre: Doubles
     scale: Doubles
@@ -37,7 +35,7 @@ class StandardUnits:
         """Entries of a row."""
         return len(self.columns) + self.intercept
 
-    def keeping(self, kept: NDArray[np.bool_]) -> StandardUnits:
+    def keeping(self, kept: Flags) -> StandardUnits:
         """Use only some of the columns."""
         return replace(
             self, columns=self.columns[kept], centre=self.centre[kept], scale=self.scale[kept]
@@ -110,10 +108,6 @@ def standardised_rows(
 
     Parameters
     ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
     units : StandardUnits
         Of `scales`.
     row_limit : float

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles, Flags
 from dpreg.estimation.releases.standardisation import Scales
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +17,7 @@ class Scaling:
     # centre, scale: shape (d + 1,): a value x becomes (x - centre) / scale.
     centre: Doubles
     scale: Doubles
-    used: NDArray[np.bool_]  # Shape (d,): False: the column becomes 0 everywhere.
+    used: Flags  # Shape (d,): False: the column becomes 0 everywhere.
 
     @property
     def limits(self) -> Doubles:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.options import check_options
 from dpreg.data.observations import Totals
@@ -16,8 +16,6 @@ from dpreg.estimation.releases.histograms import column_weights, magnitude, narr
 from dpreg.estimation.releases.nested_counts import NestedCounts, nested_bins
 from dpreg.estimation.releases.statistics import MagnitudeCounts, MomentSums, NestedCells
 from dpreg.privacy.sealed import ExactSums
-
-Doubles = NDArray[np.float64]
 
 # Deviations of its noise that the variance of the response must have, to be one, and that the
 # rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
@@ -38,28 +36,28 @@ class Scales:
     # centre, scale: shape (D,): mean and standard deviation within the limits.
     centre: Doubles
     scale: Doubles
-    given: NDArray[np.bool_]  # Shape (D,): True: the limits are public bounds.
+    given: Flags  # Shape (D,): True: the limits are public bounds.
     spread: Doubles  # Shape (D,): variance within the limits, in deviations of its noise.
     # Shape (D,): False: not even the order of magnitude was found, so `low` and `high` have nothing
     # to do with the values.
-    seen: NDArray[np.bool_]
+    seen: Flags
     # False: the response has no bounds, and where it lies cannot be told from noise; neither could
     # anything that is said about it, so a fit must decline.
     response_found: bool
     units: float  # Noisy number of rows, at least 1.
 
     @property
-    def identified(self) -> NDArray[np.bool_]:
+    def identified(self) -> Flags:
         """False: the spread of the column is not more than its noise."""
         return np.asarray(self.spread > 1.0)
 
     @property
-    def trusted(self) -> NDArray[np.bool_]:
+    def trusted(self) -> Flags:
         """True: the limits are public bounds, or found with a spread within them."""
         return self.given | (self.seen & (self.spread > _TRUSTED))
 
     @property
-    def constant(self) -> NDArray[np.bool_]:
+    def constant(self) -> Flags:
         """True: the values were found, and no spread among them."""
         return np.asarray(~self.given & self.seen & (self.spread <= _TRUSTED))
 
@@ -128,8 +126,6 @@ class Standardisation:
 
         Parameters
         ----------
-        rows : Totals
-            Private.
         noise : GaussianReleases
             Spends `share` of it, less when all columns have bounds.
         bounds : ndarray, shape (d + 1, 2)
@@ -153,11 +149,8 @@ class Standardisation:
 
         Parameters
         ----------
-        rows : Totals
-            Private.
         d : int
             The number of regressors.
-        noise : GaussianReleases
 
         Returns
         -------
@@ -176,10 +169,10 @@ class Standardisation:
         rows: Totals,
         low: Doubles,
         high: Doubles,
-        searched: NDArray[np.int64],
+        searched: Integers,
         noise: GaussianReleases,
         weights: Doubles,
-    ) -> tuple[NDArray[np.bool_], Doubles]:
+    ) -> tuple[Flags, Doubles]:
         """Set `low` and `high` of the columns in `searched`; only they cost anything.
 
         Returns whether the order of magnitude of each of them was found, and the deviations of
@@ -214,8 +207,8 @@ class Standardisation:
         rows: Totals,
         low: Doubles,
         high: Doubles,
-        given: NDArray[np.bool_],
-        seen: NDArray[np.bool_],
+        given: Flags,
+        seen: Flags,
         noise: GaussianReleases,
     ) -> Scales:
         """Release means and variances."""

@@ -10,20 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers, Sums
 from dpreg.privacy.sealed import Counts, ExactSums, Scores
-
-Doubles = NDArray[np.float64]
-Sums = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MagnitudeCounts:
     """Numbers of values of each order of magnitude."""
 
-    searched: NDArray[np.int64]  # Which columns, the response being the last.
+    searched: Integers  # Which columns, the response being the last.
     weights: Doubles  # How much each of them counts.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
@@ -41,7 +38,7 @@ class MagnitudeCounts:
 class SizeCounts:
     """The number of rows, and numbers of values of each sign and order of magnitude."""
 
-    groups: tuple[NDArray[np.int64], ...]  # Of columns, the response being the last.
+    groups: tuple[Integers, ...]  # Of columns, the response being the last.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return one number, then those of each column, in the order of values."""
@@ -63,7 +60,7 @@ class IntervalCounts:
     low: Doubles
     high: Doubles
     bins: int
-    searched: NDArray[np.int64]
+    searched: Integers
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, bins)."""
@@ -82,7 +79,7 @@ class NestedCells:
     low: Doubles
     high: Doubles
     bins: int
-    searched: NDArray[np.int64]
+    searched: Integers
     weights: Doubles  # How much each searched column counts.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
@@ -113,7 +110,7 @@ class EventCounts:
 class LevelCounts:
     """Numbers of rows of each level of factors, and of rows of none, each last."""
 
-    groups: tuple[NDArray[np.int64], ...]  # Places in X of the indicators of each factor.
+    groups: tuple[Integers, ...]  # Places in X of the indicators of each factor.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return one number an indicator, and one more a factor.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpreg import _core
 from dpreg.base.keywords import hints
@@ -72,6 +72,10 @@ class DPKendall:
     1
     """
 
+    name: ClassVar[str] = "kendall"
+    holds_rows: ClassVar[bool] = True
+    uses_bounds: ClassVar[bool] = False
+
     share: float = 0.05
     ranges: Literal["tight", "published"] = "tight"
     max_rows: int = 1
@@ -80,21 +84,6 @@ class DPKendall:
         check_options(self)
         check_max_rows(self.max_rows)
         check_share("share", self.share)
-
-    @property
-    def name(self) -> str:
-        """As `dp_select(method=...)` spells it."""
-        return "kendall"
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return False
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return True
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.estimation.selection.base.Selector`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, Blank, unusable, write
@@ -18,7 +18,7 @@ from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.doors import canonical, peeled
 from dpreg.estimation.releases.statistics import ClippedProducts
 from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
-from dpreg.estimation.selection.rounds import plan_rounds
+from dpreg.estimation.selection.rounds import Rounds, plan_rounds
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Scores
@@ -76,6 +76,10 @@ class DPSIS:
     ('carat',)
     """
 
+    name: ClassVar[str] = "sis"
+    holds_rows: ClassVar[bool] = False
+    uses_bounds: ClassVar[bool] = True
+
     top_k: Literal["canonical", "peel"] = "canonical"
     gamma: float = 0.5
     noise: Literal["exponential", "gumbel"] = "exponential"
@@ -88,21 +92,6 @@ class DPSIS:
         check_share("share", self.share)
         if not 0 <= self.gamma < 1:
             raise unusable("gamma", "in [0, 1)", self.gamma)
-
-    @property
-    def name(self) -> str:
-        """As `dp_select(method=...)` spells it."""
-        return "sis"
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return False
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.estimation.selection.base.Selector`."""
@@ -120,30 +109,39 @@ class DPSIS:
         """See `dpreg.estimation.selection.base.Selector`."""
         rows = self.max_rows if design.by_unit else 1
         scores = _scores(sample_rows(design, self.max_rows, allowance.bits), rows)
+        d, bits = len(design.terms.candidates), allowance.bits
         if self.top_k == "peel":
-            return self._peel(scores, len(design.terms.candidates), k, allowance, rows)
-        chosen = canonical(
-            scores,
-            k=k,
-            epsilon=allowance.epsilon,
-            gamma=self.gamma,
-            noise=_NOISE[self.noise],
-            bits=allowance.bits,
-        )
-        rate = allowance.epsilon / scores.range
+            rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
+            chosen = peeled(scores, k=k, epsilon=k * rounds.epsilon, bits=bits)
+            scale = scores.range / rounds.epsilon
+            how = f"Gumbel, scale {scale:.4g}"
+            wins = "a term wins a round with probability 95% when it leads all others by"
+            clarity = _clarity(scale, math.log(max(1, d - 1)), wins)
+        else:
+            rounds = Rounds(allowance.epsilon, "basic", 0.0)
+            chosen = canonical(
+                scores, k=k, epsilon=rounds.epsilon, gamma=self.gamma, noise=_NOISE[self.noise],
+                bits=bits,
+            )  # fmt: skip
+            rate = allowance.epsilon / scores.range
+            scale = 1 / rate
+            noise = f"canonical Lipschitz mechanism, {self.noise} noise"
+            how = f"{noise}, {rate:.4g} for each unit of loss"
+            clarity = self._clarity_of_sets(d, k, rate)
         part = Part(
             f"{k} terms by inner products",
             allowance.epsilon,
-            0.0,
-            f"canonical Lipschitz mechanism, {self.noise} noise, {rate:.4g} for each unit of loss",
+            rounds.delta,
+            how,
             sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
-            scale=1 / rate,
+            scale=scale,
         )
         return Selection(
             chosen=tuple(chosen),
-            ordered=False,
+            ordered=self.top_k == "peel",
             parts=(part,),
-            clarity=self._clarity_of_sets(len(design.terms.candidates), k, rate),
+            clarity=clarity,
+            composition=rounds.composition,
         )
 
     def _clarity_of_sets(self, d: int, k: int, rate: float) -> Clarity:
@@ -160,30 +158,6 @@ class DPSIS:
             sets,
             "the k terms with the largest scores are returned with probability about 95% or "
             "more when each of them leads all others by",
-        )
-
-    def _peel(self, scores: Scores, d: int, k: int, allowance: Allowance, rows: int) -> Selection:
-        rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
-        chosen = peeled(scores, k=k, epsilon=k * rounds.epsilon, bits=allowance.bits)
-        scale = scores.range / rounds.epsilon
-        part = Part(
-            f"{k} terms by inner products",
-            allowance.epsilon,
-            rounds.delta,
-            f"Gumbel, scale {scale:.4g}",
-            sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
-            scale=scale,
-        )
-        return Selection(
-            chosen=tuple(chosen),
-            ordered=True,
-            parts=(part,),
-            clarity=_clarity(
-                scale,
-                math.log(max(1, d - 1)),
-                "a term wins a round with probability 95% when it leads all others by",
-            ),
-            composition=rounds.composition,
         )
 
 

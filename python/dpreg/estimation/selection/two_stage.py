@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpreg import _core
 from dpreg.base.errors import unusable
@@ -26,6 +26,9 @@ from dpreg.privacy.cost import Cost
 class _VoteOptions(ABC):
     """What TwoStage and SubLasso have in common."""
 
+    holds_rows: ClassVar[bool] = True
+    uses_bounds: ClassVar[bool] = False
+
     models: int | None = None
     penalty: float = 0.1
     partition: Partition = "slots"
@@ -40,16 +43,6 @@ class _VoteOptions(ABC):
             raise unusable("penalty", "finite and at least 0", self.penalty)
         check_share("count_share", self.count_share)
         check_share("share", self.share)
-
-    @property
-    def uses_bounds(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return False
-
-    @property
-    def holds_rows(self) -> bool:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        return True
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """See `dpreg.estimation.selection.base.Selector`; units may have several rows."""
@@ -157,10 +150,7 @@ class TwoStage(_VoteOptions):
     1
     """
 
-    @property
-    def name(self) -> str:
-        """As `dp_select(method=...)` spells it."""
-        return "two_stage"
+    name: ClassVar[str] = "two_stage"
 
     def _models(self, units: float, k: int, d: int) -> int:
         return max(1, math.isqrt(int(units)))
@@ -205,16 +195,13 @@ class SubLasso(_VoteOptions):
     1
     """
 
+    name: ClassVar[str] = "sub_lasso"
+
     batch: Literal["k", "d"] = "k"
 
     def __post_init__(self) -> None:
         # dataclasses with slots are copies of their class, which super() would not find.
         _VoteOptions.__post_init__(self)
-
-    @property
-    def name(self) -> str:
-        """As `dp_select(method=...)` spells it."""
-        return "sub_lasso"
 
     def _models(self, units: float, k: int, d: int) -> int:
         return max(1, int(units) // (k if self.batch == "k" else d))
