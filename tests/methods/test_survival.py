@@ -273,6 +273,8 @@ WRONG = [
     ({"strata": 3}, ArgumentError, "the name of one column"),
     ({"time_varying": ["z"]}, ArgumentError, "which has x"),
     ({"time_varying": 3}, ArgumentError, "terms of the formula"),
+    # Its coefficient was -5e305, without an error.
+    ({"time_varying": ["x"], "cuts": [1.0]}, ArgumentError, "one interval; give two cuts"),
     ({"max_rows": 2}, ArgumentError, "needs unit"),
     ({"unit": "who", "max_rows": 10**5}, ArgumentError, "with 4 intervals"),
     ({"bounds": {"I(time)": (0, 1)}}, ArgumentError, "not a covariate"),

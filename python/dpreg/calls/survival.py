@@ -90,6 +90,7 @@ def dp_survival(
     time_varying : sequence of str, optional
         Terms of the formula whose effect may change with time: their columns are also multiplied by
         the centred logarithm of time.  `DPSurvival.ph_test` tests that these coefficients are 0.
+        Needs two intervals.
     levels, bounds
         As for `dp_lm`; bounds are those of covariates.
     unit : str, optional
@@ -253,6 +254,9 @@ def _expansion(
             raise ArgumentError("time_varying", problem_is)
         varying += [name for name in names if name not in varying]
     periods = Periods(edges=edges, covariates=covariates, strata=strata, varying=tuple(varying))
+    if varying and periods.count == 1:
+        problem_is = "no effect changes with time where there is one interval"
+        raise ArgumentError("time_varying", problem_is, "give two cuts or more")
     check_columns(periods.names, "use fewer cuts or fewer terms")
     return RowsOfPeriods(
         periods,
