@@ -121,11 +121,12 @@ def sums_released(data, without):
 revealed: dict = {}
 
 
-def test_bounds_save_budget_and_are_checked():
+def test_bounds_are_used_and_checked():
     data = gaussian(3000, 2, 1)
     bounds = {"x0": (0.0, 10.0), "x1": (-50.0, 60.0), "y": (-10.0, 30.0)}
     fit = dpreg.dp_lm("y ~ x0 + x1", data, 1.0, method="boosted_adassp", bounds=bounds, rng=1)
-    assert not any("magnitude" in part.label for part in fit.privacy.parts)
+    labels = [part.label for part in fit.privacy.parts if "magnitude" in part.label]
+    assert labels == ["sign and order of magnitude of each column with bounds"]
     assert abs(fit.params["x0"] - 1) < 0.3
     with pytest.raises(ValueError, match="bounds: 'nope'"):
         dpreg.dp_lm("y ~ x0", data, 1.0, method="boosted_adassp", bounds={"nope": (0, 1)})

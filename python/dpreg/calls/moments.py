@@ -128,7 +128,8 @@ def released_moments(request: Request, data: Any) -> DPMoments:
     refuse_offsets(terms, "dp_moments()")
     public = checked_bounds(request.bounds, terms)
     # Nothing is asked about the second copy of a column, the response.
-    terms = replace(terms, bounds={**public, terms.response: (0.0, 1.0)})
+    ranges = {**terms.ranges, terms.response: (0.0, 1.0)}
+    terms = replace(terms, bounds=public, ranges=ranges)
     needs_delta(_NAME, spending.delta)
     most = releases_cost(spending.epsilon, spending.delta)
     receipt = session.pay(_NAME, most, rows)

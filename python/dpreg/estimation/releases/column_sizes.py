@@ -52,7 +52,7 @@ class Size:
         """Return it between limits that hold."""
         first, last = max(self.low, low), min(self.high, high)
         first, last = (first, last) if first < last else (low, high)
-        centre, scale = min(max(self.centre, first), last), min(self.scale, (last - first) / 2)
+        centre, scale = min(max(self.centre, first), last), min(self.scale, last - first)
         return replace(self, low=first, high=last, centre=centre, scale=scale)
 
 
