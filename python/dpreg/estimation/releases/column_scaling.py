@@ -9,7 +9,13 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_sizes import FEW_BINS, Size, read_bins, read_magnitudes
+from dpreg.estimation.releases.column_sizes import (
+    FEW_BINS,
+    Size,
+    nearly_zero,
+    read_bins,
+    read_magnitudes,
+)
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -217,18 +223,17 @@ def _magnitudes(
     share = _cells_share(cells, units, noise)
     label = "sign and order of magnitude of each column" + " with bounds" * (bounds is not None)
     counts, deviation = noise.release(label, cells, noise.share(share))
-    found = {}
-    for place, (j, row) in enumerate(zip(searched, counts, strict=True)):
-        size = read_magnitudes(row, deviation)
-        if bounds is not None:
-            low, high = bounds[place]
+    found = {
+        int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts, strict=True)
+    }
+    if bounds is not None:
+        hidden = float(deviation) / units
+        for (j, size), row, (low, high) in zip(found.items(), counts, bounds, strict=True):
             if size is None and row[len(row) // 2] > _MOSTLY * units:
-                few = float(deviation) / units * (high - low)
-                size = Size(low + few, high - few, 0.0, (high - low) * math.sqrt(few / (high - low)), len(row))
-            size = size and size.within(low, high)
-        if size is not None:
-            found[int(j)] = size
-    return found
+                found[j] = nearly_zero(low, high, hidden)
+            elif size is not None:
+                found[j] = size.within(low, high)
+    return {j: size for j, size in found.items() if size is not None}
 
 
 def _zoomed(
