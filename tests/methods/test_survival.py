@@ -442,7 +442,7 @@ def test_wrong_use_is_refused_before_the_charge(given, kind, says):
 
 
 def test_persons_of_a_rare_level_keep_their_events():
-    """Their rows were longer than any limit of scores: the slope was 2 to 4 errors off, to 0."""
+    """Their rows were longer than any limit of scores: the slope was 2 to 4 errors off."""
     off = []
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
