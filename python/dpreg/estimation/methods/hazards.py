@@ -178,7 +178,7 @@ def _row_scales(records: Scales, rows: RowsOfPeriods, terms: Terms, table: Table
 
 
 def _reach(
-    noise: GaussianReleases, number: float, width: int, costs: tuple[float, float, float]
+    noise: GaussianReleases, number: float, usual: float, costs: tuple[float, float, float]
 ) -> tuple[float, float]:
     """Return the limit of rows, and the mu of their second moments.
 
@@ -186,12 +186,12 @@ def _reach(
     ----------
     number : float
         Of rows.
-    width : int
+    usual : float
+        Root mean square norm of a row.
     costs : tuple of three floats
         See `_FINE`.
     """
     precise, least, most = costs
-    usual = math.sqrt(width)
     quiet = precise * number / math.sqrt(2) / usual / noise.rows
     share = min(max((((_WIDE * usual) ** 2 / quiet) / noise.mu) ** 2, least), most)
     mu = noise.share(share)
@@ -209,7 +209,7 @@ def _whitened(
     found = whiten_columns(design, scales, units, noise, small=small)
     if not found.width or small:  # then another matrix would leave little for scores
         return found if found.width else None
-    limit, mu = _reach(noise, scales.units, found.width, _FINE)
+    limit, mu = _reach(noise, scales.units, math.sqrt(found.squares), _FINE)
     mapped = mapped_rows(design, scales, units, found.rows, limit, kept=False)
     gram, deviation = noisy_gram(mapped, noise, mu, "second moments of rows, again")
     sizes = scales.units * np.outer(found.sizes, found.sizes)
@@ -240,11 +240,13 @@ def _event_moments(events: Design, begun: Standardised, cells: Cells) -> EventMo
     """Release second moments over all events."""
     noise, scales = begun.noise, begun.scales
     if not cells.size:
-        return EventMoments(np.zeros((0, 0)), 0.0)
-    limit, mu = _reach(noise, scales.units, cells.size, _PRECISE)
-    mapped = mapped_rows(events, scales, begun.telling_units, cells.own, limit, kept=False)
+        return EventMoments(np.zeros((0, 0)), np.zeros((0, 0)))
+    limit, mu = _reach(noise, scales.units, cells.usual, _PRECISE)
+    change = np.ascontiguousarray(cells.own * cells.sizes)
+    mapped = mapped_rows(events, scales, begun.telling_units, change, limit, kept=False)
     gram, deviation = noisy_gram(mapped, noise, mu, "second moments over events")
-    return EventMoments(gram, deviation)
+    sizes = np.outer(cells.sizes, cells.sizes)
+    return EventMoments(gram / sizes, deviation / sizes)
 
 
 def _limit(events: Design, begun: Standardised, model: Linearised) -> float:

@@ -73,7 +73,8 @@ class EventMoments:
     """Noisy second moments, over all events, of the same coordinates, less `Cells.at`."""
 
     gram: Doubles  # Shape (k, k).
-    deviation: float  # Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    # Shape (k, k): of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    deviation: Doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,18 @@ class Cells:
     size: int  # k.
     main: int  # So many of these do not change with time.
     at: Doubles  # Shape (k,): what is taken off covariates and their effects that change.
+    # Shape (k,): what these are multiplied by where rows are added up: 1, and less for rare levels.
+    sizes: Doubles
 
     @property
     def own(self) -> Doubles:
         """What makes covariates and their effects that change."""
         return np.ascontiguousarray(self.change[:, : self.size])
+
+    @property
+    def usual(self) -> float:
+        """Root mean square norm of these where they are added up."""
+        return float(np.linalg.norm(self.sizes))
 
     def centred(self, at: Doubles) -> Cells:
         """Take so much off covariates and their effects that change."""
@@ -151,7 +159,8 @@ class Cells:
         kept = np.abs(changing).max(axis=0, initial=0.0) > 0
         change = np.column_stack([main, changing[:, kept], cells])
         size = change.shape[1] - cells.shape[1]
-        return cls(change, unseen, size, main.shape[1], np.zeros(size))
+        sizes = np.append(found.sizes[1:], np.ones(int(kept.sum())))
+        return cls(change, unseen, size, main.shape[1], np.zeros(size), sizes)
 
 
 def _indicators(count: int, strata: int) -> Doubles:
@@ -222,7 +231,7 @@ def working_hazards(
         theta=np.asarray(np.linalg.solve(turn, begin)),
         residual=1.0,
         variance=variance,
-        sizes=np.append(np.ones(k), _LENGTH / size),
+        sizes=np.append(cells.sizes, _LENGTH / size),
         levels=np.arange(len(turn)) >= k,
     )
     return Linearised(found, terms.family, loss=loss_of(terms.family, scales), event=1.0)
