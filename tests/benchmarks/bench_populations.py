@@ -49,12 +49,14 @@ def least_squares(X, y):
     """Coefficients and sandwich standard errors."""
     A = np.column_stack([np.ones(len(X)), X])
     size = np.abs(A).max(axis=0)
+    size[size == 0] = 1.0  # no row of a level
     A = A / size
     solution = np.linalg.lstsq(A, y, rcond=None)[0]
     residual = y - A @ solution
     inverse = np.linalg.pinv(A.T @ A)
     scores = A * residual[:, None]
-    return solution / size, np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse)) / size
+    variances = np.diag(inverse @ (scores.T @ scores) @ inverse)
+    return solution / size, np.sqrt(np.maximum(variances, 0.0)) / size
 
 
 def measured(data, n, eps, runs):
