@@ -68,9 +68,9 @@
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix, such as `carat` or
 #'   `` `log(carat)` ``, of all columns of a term, or of the response. Values outside them are clipped. Bounds
 #'   must be known without the data; generous ones cost little. In a study of two or three hundred rows they
-#'   stand for the scale of a column, on which no budget is spent then, and should be near. Terms `poly(x, 2)`, `ns(x, 3)` and
-#'   `bs(x, 5)` need the bounds of `x`: polynomials are orthogonal on them, knots divide them into equal
-#'   parts. Bounds of columns are used by `"boosted_adassp"`,
+#'   stand for the scale of a column, on which no budget is spent then, and should be near. Terms
+#'   `poly(x, 2)`, `ns(x, 3)` and `bs(x, 5)` need the bounds of `x`: polynomials are orthogonal on them, knots
+#'   divide them into equal parts. Bounds of columns are used by `"boosted_adassp"`,
 #'   `"adassp"`, `"dpsgd"` and `"frank_wolfe"`, hence also by `"auto"`, and by `select = "sis"`, which needs
 #'   them for all columns.
 #' @param unit Name of the column that identifies the protected unit, such as a person with several rows.
