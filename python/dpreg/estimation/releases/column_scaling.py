@@ -53,9 +53,11 @@ _LEAST_COUNT = 0.5
 # 1,000 rows with bounds ten times too wide had no error, and those of six indicators of 1,000 rows
 # 6 times that of least squares, for 2.4.
 _BOUNDED = 6.0
-# They are believed where counts as quiet as others would cost more than this: errors of a slope of
-# 300 rows, with bounds that were right, were 2.1 times those of least squares, for 1.6.
-_BELIEVED = 0.5
+# They are believed where counts as quiet as others would cost so many times what is left for them:
+# errors of a slope of 300 rows, with bounds that were right, were 2.1 times those of least squares,
+# for 1.6.  Counts of cells together cost `_MOST` at most: with as much again, 17 of 60 hazards of
+# 60 to 400 persons left nothing for scores.
+_BELIEVED = 6.25
 # A column with bounds is nearly always 0, and its other values are few, where so many rows are 0
 # and others are not seen.  Without, a column of 120 ones in 60,000 missed by 8 errors.
 _MOSTLY = 0.5
@@ -112,10 +114,12 @@ def column_scales(
         count, _ = noise.release("number of rows", number, noise.share(_COUNT))
         units = max(float(count[0]), 1.0)
     sizes: dict[int, Size] = {}
+    room = _MOST
     if len(searched):
-        sizes = _magnitudes(cells, searched, units, noise)
-    if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED:
-        sizes |= _magnitudes(within, wide, units, noise, bounds[wide])
+        room -= _cells_share(cells, units, noise, _MOST)
+        sizes = _magnitudes(cells, searched, units, noise, _MOST)
+    if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED * room:
+        sizes |= _magnitudes(within, wide, units, noise, room, bounds[wide])
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
     still = _zoomed(rows, sizes, far, len(bounds), units, noise)
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
@@ -203,10 +207,10 @@ def _share(cells: ExactSums, units: float, noise: GaussianReleases, least: float
     return share_for(noise, cells.sensitivity * noise.rows, units * least)
 
 
-def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases) -> float:
+def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases, most: float) -> float:
     """Return the share of the squared mu of counts in cells."""
     loud, quiet = (_share(cells, units, noise, least) for least in (_CELL_NOISE, _QUIET_NOISE))
-    return max(min(loud, _MOST), min(quiet, _QUIET_MOST), _LEAST)
+    return min(max(loud, min(quiet, _QUIET_MOST), _LEAST), most)
 
 
 def _magnitudes(
@@ -214,13 +218,15 @@ def _magnitudes(
     searched: Integers,
     units: float,
     noise: GaussianReleases,
+    most: float,
     bounds: Doubles | None = None,
 ) -> dict[int, Size]:
     """Release counts of orders of magnitude; return what they say of the columns that are found.
 
+    most: share of the squared mu.
     bounds: shape (columns, 2), limits that hold.
     """
-    share = _cells_share(cells, units, noise)
+    share = _cells_share(cells, units, noise, most)
     label = "sign and order of magnitude of each column" + " with bounds" * (bounds is not None)
     counts, deviation = noise.release(label, cells, noise.share(share))
     found = {
@@ -252,7 +258,7 @@ def _zoomed(
         low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
         bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far)))
         label = f"closer look {zoom + 1} at columns far from 0"
-        mu = noise.share(min(_cells_share(bins, units, noise), _MOST / 2))
+        mu = noise.share(_cells_share(bins, units, noise, _MOST / 2))
         counts, deviation = noise.release(label, bins, mu)
         again = []
         for j, row in zip(far, counts, strict=True):
