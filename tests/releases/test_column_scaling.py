@@ -241,15 +241,15 @@ def test_a_column_with_bounds_that_looks_like_zeros_has_a_mean_that_noise_hides(
 
 @pytest.mark.parametrize("n", [200, 300, 1_000, 5_000])
 @pytest.mark.parametrize("columns", [1, 6, 30])
-def test_counts_of_columns_with_and_without_bounds_cost_so_much_together(n, columns):
+def test_counts_and_looks_at_columns_with_bounds_and_without_cost_so_much(n, columns):
     """What follows has shares of the rest, which would be negative."""
     rng = np.random.default_rng(4)
     X, y = 300 + rng.random((n, 2 * columns)), rng.standard_normal(n)
     bounds = np.full((2 * columns + 1, 2), np.nan)
     bounds[:columns] = 0.0, 1000.0
     _, noise = scales_of(X, y, bounds=bounds, wide=[*range(columns)])
-    cells = [part.mu**2 for part in noise.parts if part.label.startswith(SIZES)]
-    assert math.fsum(cells) <= 0.08 * noise.mu**2 * (1 + 1e-9)
+    cells = [part.mu**2 for part in noise.parts if part.label.startswith((SIZES, "closer look"))]
+    assert math.fsum(cells) <= 0.2 * noise.mu**2 * (1 + 1e-9)
 
 
 def test_a_column_is_not_narrowed_to_what_cannot_be_divided_by():
