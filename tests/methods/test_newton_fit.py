@@ -14,7 +14,7 @@ import pytest
 from methods.sums import formula
 
 import dpreg
-from dpreg.estimation.newton import fit
+from dpreg.estimation.newton import curvature
 from dpreg.privacy.gdp import gdp_mu
 
 DELTA = 1e-6
@@ -59,9 +59,9 @@ def test_everything_is_spent_and_no_more_in_few_parts():
 def test_rows_are_measured_again_only_if_that_leaves_something_for_scores(monkeypatch, left, looks):
     """Else a share would be negative after both, in a model of classes with wild weights."""
     made, model = [], SimpleNamespace(found=SimpleNamespace(width=2))
-    monkeypatch.setattr(fit, "_left", lambda begun: left)
-    monkeypatch.setattr(fit, "_measure", lambda *args: made.append(args) or (model, 99.0))
-    assert fit._measured(None, model, 1.0) is model
+    monkeypatch.setattr(curvature, "left_for_scores", lambda begun: left)
+    monkeypatch.setattr(curvature, "_measure", lambda *args: made.append(args) or (model, 99.0))
+    assert curvature.measured(None, model, 1.0) is model
     assert len(made) == looks
 
 

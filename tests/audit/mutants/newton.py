@@ -6,6 +6,7 @@ from audit.mutants.gaussian import no_check
 from audit.patches import EXACT_GRAM, OPEN, Mutant, both, edited
 
 from dpreg.estimation import standardised as _standardised
+from dpreg.estimation.newton import curvature as _curvature
 from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
@@ -60,7 +61,7 @@ COORDINATES = [
     ),
     Mutant(
         "the curvature from the exact matrix",
-        edited(_fit, "_measure", ("np.linalg.eigh(moments.matrix)", "np.linalg.eigh(" + _EXACT_GRAM + ")")),
+        edited(_curvature, "_measure", ("np.linalg.eigh(moments.matrix)", "np.linalg.eigh(" + _EXACT_GRAM + ")")),
         ("least squares",),
     ),
     Mutant(
@@ -97,7 +98,7 @@ SCORES = [
     Mutant(
         "what is put by for second moments of scores is spent on scores too",
         both(
-            edited(_fit, "_rounds", ("noise, first, _left(begun), model)", "noise, first, _left(begun) + _PRODUCTS, model)")),
+            edited(_fit, "_rounds", ("noise, first, left_for_scores(begun), model)", "noise, first, left_for_scores(begun) + PRODUCTS, model)")),
             no_check(),
         ),
         ("least squares",),

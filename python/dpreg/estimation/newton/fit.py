@@ -28,6 +28,12 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
+from dpreg.estimation.newton.curvature import (
+    PRODUCTS,
+    left_for_scores,
+    measured,
+    score_rows,
+)
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms, of_few
 from dpreg.estimation.newton.linearised import (
@@ -46,20 +52,17 @@ from dpreg.estimation.newton.newton import (
 from dpreg.estimation.newton.resumed import resumed_whitening
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
-from dpreg.estimation.newton.scores import noisy_curvature, noisy_products
+from dpreg.estimation.newton.scores import noisy_products
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.newton.start import start_from, started_anew
 from dpreg.estimation.newton.whitening import MOST_LOOKS, whiten
 from dpreg.estimation.newton.working_model import range_note
-from dpreg.estimation.releases.column_scaling import SCALING_PASSES, share_for
-from dpreg.estimation.releases.moments import noisy_gram
+from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.quantised import MappedRows
-from dpreg.estimation.releases.rows import mapped_rows
-from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 
-# Of norms of scores and of rows, each; of the products of scores.
-_NORMS, _PRODUCTS = 0.02, 0.05
+# Of norms of scores and of rows, each.
+_NORMS = 0.02
 # Of norms of scores of a small study.  With limits of 2.5 root mean square norms instead, .42 of
 # intervals for the mean of 1,000 exponential responses covered, for .77 (bench_skewed.py).
 _SMALL_NORMS = 0.05
@@ -70,19 +73,6 @@ _SMALL_NORMS = 0.05
 _DOUBTED, _DOUBTED_FEW = 0.1, 0.25
 # Residuals have this share of the mean square that second moments have, at least.
 _TOLD = 0.5
-# Rows of which scores are made are shortened to this many times the root of their entries.
-_LONGEST = 8.0
-# or, where rows are seen to be longer, to at most so many: the coefficient of a level of 60 rows in
-# 300,000 missed by ten errors where its rows lost most of their length.
-_RARE = 16.0
-# The curvature: noise is this share of second moments, for shares between these.
-_PRECISE, _LEAST, _MOST, _REACH = 0.15, 0.03, 0.12, 0.5
-_SHORTEST, _USUAL = 1.3, 1.7
-# Of long rows second moments are 1 at least: what is less than this had been seen by mistake.
-_LEAST_MOMENT, _MISTAKEN = 0.25, 2.0
-# Where one is larger than this, rows were longer than could be measured, and are once more, if that
-# leaves something for scores.
-_AGAIN, _ENOUGH = 2.0, 0.18
 # Scores that stop have less curvature by about this share, and are left with the second at least.
 _FEWER, _LEAST_FOLLOWED = 0.05, 0.8
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
@@ -168,11 +158,11 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     A mean square of scores is 1 for each of `begun.scales.units`.
     """
     noise, n, found = begun.noise, begun.scales.units, model.found
-    rows, norm = _rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
+    rows, norm = score_rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
     doubt = np.minimum(found.variance, 1.0) / 2 + _KNOWN**2
     path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
-    newton_known(rows, path, n, noise, limits, _left(begun), model)
+    newton_known(rows, path, n, noise, limits, left_for_scores(begun), model)
     fit = with_products(begun, model, path, limits, rows, 0.0)
     followed = _followed(fit, n)
     path.curvature = followed @ path.curvature @ followed
@@ -224,18 +214,9 @@ def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
     return replace(release, estimand=estimand(*times, cut, terms.family, release), start=start)
 
 
-def _rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> MappedRows:
-    """Return rows of which scores are made, `top` being the norm up to which there are some."""
-    base = model.usual
-    return mapped_rows(
-        begun.design, begun.scales, begun.telling_units, model.found.rows,
-        max(_LONGEST * base, min(top, _RARE * base)), kept=kept, loss=model.loss,
-        aim=model.found.theta / model.found.sizes,
-    )  # fmt: skip
-
-
 def _small(begun: Standardised, model: Linearised) -> Fit:
-    rows, path = _rows(begun, model, 0.0, kept=True), _path(model, _GUESSED, begun.scales.units)
+    rows = score_rows(begun, model, 0.0, kept=True)
+    path = _path(model, _GUESSED, begun.scales.units)
     left = begun.left - begun.tail_share - _SMALL_NORMS
     counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
     mu = begun.noise.share(left)
@@ -260,15 +241,15 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
         noise.share(_NORMS),
     )  # fmt: skip
     top = lengths.top
-    rows = _rows(begun, model, top, kept=False)
-    first = _first_norms(begun, model, rows, lengths, _NORMS, _left(begun) - _NORMS)
+    rows = score_rows(begun, model, top, kept=False)
+    first = _first_norms(begun, model, rows, lengths, _NORMS, left_for_scores(begun) - _NORMS)
     seen = None
     if not model.family.least_squares:
         path = _path(model, _GUESSED, n)
-        first_score(rows, path, n, noise, first, _left(begun), model)
+        first_score(rows, path, n, noise, first, left_for_scores(begun), model)
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
     before = model.found.change
-    model = _measured(begun, model, top)
+    model = measured(begun, model, top)
     if not model.found.width:
         return None
     if seen is not None:
@@ -281,14 +262,9 @@ def _resumed(begun: Standardised, model: Linearised) -> Fit:
     """Go on from a start, whose second moments hold."""
     assert begun.start is not None
     top = begun.start.longest
-    rows = _rows(begun, model, top, kept=False)
-    first = _first_norms(begun, model, rows, None, _NORMS, _left(begun) - _NORMS)
+    rows = score_rows(begun, model, top, kept=False)
+    first = _first_norms(begun, model, rows, None, _NORMS, left_for_scores(begun) - _NORMS)
     return _rounds(begun, model, top, first, None)
-
-
-def _left(begun: Standardised) -> float:
-    """Return the share of scores."""
-    return begun.left - _PRODUCTS - begun.tail_share
 
 
 def _first_norms(
@@ -325,10 +301,10 @@ def _rounds(
     begun: Standardised, model: Linearised, top: float, first: Limits, seen: Observation | None
 ) -> Fit:
     noise, n = begun.noise, begun.scales.units
-    rows, path = _rows(begun, model, top, kept=True), _path(model, _MEASURED, n)
+    rows, path = score_rows(begun, model, top, kept=True), _path(model, _MEASURED, n)
     if seen is not None:
         path.add(seen)
-    limits = newton(rows, path, n, noise, first, _left(begun), model)
+    limits = newton(rows, path, n, noise, first, left_for_scores(begun), model)
     return with_products(begun, model, path, limits, rows, top)
 
 
@@ -337,7 +313,7 @@ def with_products(
 ) -> Fit:
     """Release second moments of scores where the path ended."""
     noise = begun.noise
-    mu, usual = noise.share(_PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
+    mu, usual = noise.share(PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
     tailed = not model.family.standardised and not model.family.events
     loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
     quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))
@@ -347,53 +323,3 @@ def with_products(
         left = max(float(np.trace(products)) / limits.squares, _MOST_LOST)
         products, deviation = products / min(left, 1.0), deviation / min(left, 1.0)
     return Fit(model, path, limits, rows, top, products, deviation)
-
-
-def _measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
-    """Release the curvature, second moments of weighted rows that may be long.
-
-    Returns
-    -------
-    Linearised
-        With coordinates in which it is 1.
-    """
-    model, largest = _measure(begun, model, top)
-    again = model.found.width > 0 and largest > _AGAIN and _left(begun) > _ENOUGH
-    return _measure(begun, model, top)[0] if again else model
-
-
-def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linearised, float]:
-    noise, units, n, found = begun.noise, begun.telling_units, begun.scales.units, model.found
-    base = math.sqrt(found.squares)
-    entries = n / math.sqrt(2) / base
-    longest = top * model.curved * math.sqrt(model.most)
-    wanted = max(min(longest, _LONGEST * base), _USUAL * base)
-    share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
-    share = max(min(share, _MOST), _LEAST)
-    mu = noise.share(share)
-    reach, precise = (math.sqrt(q * entries * mu / noise.rows) for q in (_REACH, _PRECISE))
-    limit = max(min(wanted, reach), _SHORTEST * base)
-    if limit == wanted:
-        limit = max(wanted, min(precise, _LONGEST * base))
-    before = found.moments
-    if model.family.least_squares:
-        rows = mapped_rows(begun.design, begun.scales, units, found.rows, limit, kept=False)
-        gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows")
-    else:
-        rows = _rows(begun, model, top, kept=False)
-        at = found.theta / found.sizes
-        gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
-        before = before.guessed()
-    sizes = n * np.outer(found.sizes, found.sizes)
-    moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
-    values, vectors = np.linalg.eigh(moments.matrix)
-    values = moments.without_spread(values)
-    # Curvature may be small where means are near the end of their range, and nothing is mistaken.
-    least = np.minimum(_LEAST_MOMENT, _MISTAKEN * moments.along(vectors))
-    mistaken = values < least * model.family.least_squares
-    found, basis = found.without(vectors[:, mistaken], centred=units.intercept)
-    held = basis.T @ (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T @ basis
-    turn = symmetric_root(held, centred=units.intercept)
-    largest = float(values.max(initial=0.0))
-    found = replace(found.turned(turn), variance=moments.turned(basis))
-    return model.turned(basis @ turn, found), largest

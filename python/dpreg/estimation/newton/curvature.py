@@ -1,0 +1,98 @@
+"""The curvature of scores: second moments of long rows, weighted as a family has them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.scores import noisy_curvature
+from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.moments import noisy_gram
+from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.releases.rows import mapped_rows
+from dpreg.estimation.releases.spectrum import symmetric_root
+from dpreg.estimation.standardised import Standardised
+
+# Of the squared mu, for second moments of scores, the last release.
+PRODUCTS = 0.05
+# Rows of which scores are made are shortened to this many times the root of their entries.
+_LONGEST = 8.0
+# or, where rows are seen to be longer, to at most so many: the coefficient of a level of 60 rows in
+# 300,000 missed by ten errors where its rows lost most of their length.
+_RARE = 16.0
+# The curvature: noise is this share of second moments, for shares between these.
+_PRECISE, _LEAST, _MOST, _REACH = 0.15, 0.03, 0.12, 0.5
+_SHORTEST, _USUAL = 1.3, 1.7
+# Of long rows second moments are 1 at least: what is less than this had been seen by mistake.
+_LEAST_MOMENT, _MISTAKEN = 0.25, 2.0
+# Where one is larger than this, rows were longer than could be measured, and are once more, if that
+# leaves something for scores.
+_AGAIN, _ENOUGH = 2.0, 0.18
+
+
+def left_for_scores(begun: Standardised) -> float:
+    """Return the share of scores."""
+    return begun.left - PRODUCTS - begun.tail_share
+
+
+def score_rows(begun: Standardised, model: Linearised, top: float, *, kept: bool) -> MappedRows:
+    """Return rows of which scores are made, `top` being the norm up to which there are some."""
+    base = model.usual
+    return mapped_rows(
+        begun.design, begun.scales, begun.telling_units, model.found.rows,
+        max(_LONGEST * base, min(top, _RARE * base)), kept=kept, loss=model.loss,
+        aim=model.found.theta / model.found.sizes,
+    )  # fmt: skip
+
+
+def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
+    """Release the curvature, second moments of weighted rows that may be long.
+
+    Returns
+    -------
+    Linearised
+        With coordinates in which it is 1.
+    """
+    model, largest = _measure(begun, model, top)
+    again = model.found.width > 0 and largest > _AGAIN and left_for_scores(begun) > _ENOUGH
+    return _measure(begun, model, top)[0] if again else model
+
+
+def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linearised, float]:
+    noise, units, n, found = begun.noise, begun.telling_units, begun.scales.units, model.found
+    base = math.sqrt(found.squares)
+    entries = n / math.sqrt(2) / base
+    longest = top * model.curved * math.sqrt(model.most)
+    wanted = max(min(longest, _LONGEST * base), _USUAL * base)
+    share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
+    share = max(min(share, _MOST), _LEAST)
+    mu = noise.share(share)
+    reach, precise = (math.sqrt(q * entries * mu / noise.rows) for q in (_REACH, _PRECISE))
+    limit = max(min(wanted, reach), _SHORTEST * base)
+    if limit == wanted:
+        limit = max(wanted, min(precise, _LONGEST * base))
+    before = found.moments
+    if model.family.least_squares:
+        rows = mapped_rows(begun.design, begun.scales, units, found.rows, limit, kept=False)
+        gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows")
+    else:
+        rows = score_rows(begun, model, top, kept=False)
+        at = found.theta / found.sizes
+        gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
+        before = before.guessed()
+    sizes = n * np.outer(found.sizes, found.sizes)
+    moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
+    values, vectors = np.linalg.eigh(moments.matrix)
+    values = moments.without_spread(values)
+    # Curvature may be small where means are near the end of their range, and nothing is mistaken.
+    least = np.minimum(_LEAST_MOMENT, _MISTAKEN * moments.along(vectors))
+    mistaken = values < least * model.family.least_squares
+    found, basis = found.without(vectors[:, mistaken], centred=units.intercept)
+    held = basis.T @ (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T @ basis
+    turn = symmetric_root(held, centred=units.intercept)
+    largest = float(values.max(initial=0.0))
+    found = replace(found.turned(turn), variance=moments.turned(basis))
+    return model.turned(basis @ turn, found), largest
