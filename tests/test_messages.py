@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from mistakes import MISTAKES, Data, message_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, KeywordError
+from dpreg.calls import fit as calls
 from dpreg.estimation.releases.standardisation import Standardisation
 
 
@@ -191,3 +193,17 @@ def test_a_method_does_not_count_itself_among_its_arguments():
     with pytest.raises(KeywordError, match=r"^accounting must be .*Budget\(eps, delta\)"):
         dpreg.Budget(1.0, 1e-6, "gdp")
     assert dpreg.Budget(1.0, 1e-6).eps == 1.0
+
+
+def test_an_error_that_rounding_made_less_than_nothing_is_none(monkeypatch):
+    """What noise leaves of a covariance may be so; the fit has been paid for."""
+
+    def rounded(outcome, *others):
+        fit = published(outcome, *others)
+        return replace(fit, covariance=np.full_like(fit.covariance, -5e-12))
+
+    published = calls.published
+    monkeypatch.setattr(calls, "published", rounded)
+    x = np.linspace(0, 1, 500)
+    fit = dpreg.dp_lm("y ~ x", {"x": x, "y": x}, 1.0, 1e-6, rng=1)
+    assert not any("intercept" in note for note in fit.notes)

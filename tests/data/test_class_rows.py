@@ -89,6 +89,7 @@ def test_rows_of_a_step_have_the_score_and_the_information_of_the_likelihood(
 @pytest.mark.parametrize(("kind", "theta"), [
     ("multinomial", [1e3, 1e300, 0.1, -1.0]), ("logit", [1e300, -1e3, 1e3]),
     ("probit", [-2.0, -1e3, 4.0]), ("logit", [0.5, 2.0, -1.0]),
+    ("logit", [1.0, 1e20, 1.0]), ("probit", [1.0, -1e300, -1e300]),
 ])  # fmt: skip
 def test_rows_of_a_step_are_finite_and_those_of_one_record_alone(kind, theta):
     rng = np.random.default_rng(3)
@@ -106,6 +107,16 @@ def test_rows_of_a_step_are_finite_and_those_of_one_record_alone(kind, theta):
         rows = alone[0].reshape(-1, width)
         np.testing.assert_array_equal(rows, whole[0][places[i] : places[i + 1]])
         np.testing.assert_array_equal(alone[1], whole[1][places[i] : places[i + 1]])
+
+
+@pytest.mark.parametrize("kind", ["logit", "probit"])
+def test_a_predictor_that_is_no_number_is_near_a_threshold(kind):
+    """Of inf - inf nothing is known, and far from all thresholds a probability would be 0."""
+    likelihood = CumulativeLikelihood(Ordered((0, 1, 2), ("x", "z")), FAMILIES[kind])
+    theta = likelihood.held(np.array([1e10, 1e10, 5e3, 5e3]), np.full(3, 1 / 3))
+    made = RowsOfStep(likelihood, False, (0.0,) * 2, (1.0,) * 2, theta, theta, np.full(2, 0.01))
+    for part in made(np.array([[1e300, -1e300]] * 3), np.arange(3.0)):
+        assert np.isfinite(part).all()
 
 
 @pytest.mark.parametrize("kind", ["multinomial", "logit", "probit"])

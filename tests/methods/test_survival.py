@@ -83,6 +83,19 @@ def test_few_records_are_an_outcome(rows):
         assert not found.released
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_many_columns_far_from_0_leave_something_for_scores(seed):
+    """With bounds and without: all that scales may cost, and two matrices of few persons."""
+    rng = np.random.default_rng(seed)
+    columns = {f"{kind}{j}": 300 + rng.random(300) for j in range(6) for kind in "bu"}
+    times = {"time": rng.exponential(1, 300), "event": np.ones(300)}
+    bounds = {f"b{j}": (0.0, 1000.0) for j in range(6)}
+    formula = "Surv(time, event) ~ " + " + ".join(columns)
+    data = pd.DataFrame({**columns, **times})
+    fit = dpreg.dp_survival(formula, data, 2.0, cuts=[0.5, 1.0], bounds=bounds, rng=seed)
+    assert fit.released
+
+
 def test_a_baseline_alone_has_one_curve():
     fit = dpreg.dp_survival("Surv(time, event) ~ 1", cohort(20000), 30.0, cuts=[1, 2], rng=2)
     curve = fit.predict_survival({"any": [1.0]})

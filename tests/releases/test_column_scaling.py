@@ -13,7 +13,7 @@ from dpreg import _core
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales, share_for
-from dpreg.estimation.releases.column_sizes import read_bins
+from dpreg.estimation.releases.column_sizes import Size, read_bins
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, SizeCounts
 
 VALUES = [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, -1e-300, math.inf, -math.inf, math.nan]
@@ -237,6 +237,25 @@ def test_a_column_with_bounds_that_looks_like_zeros_has_a_mean_that_noise_hides(
     hidden = part.scale / scales.units
     assert scales.centre[0] == pytest.approx(hidden)
     assert scales.scale[0] == 1.0
+
+
+@pytest.mark.parametrize("n", [200, 300, 1_000, 5_000])
+@pytest.mark.parametrize("columns", [1, 6, 30])
+def test_counts_and_looks_at_columns_with_bounds_and_without_cost_so_much(n, columns):
+    """What follows has shares of the rest, which would be negative."""
+    rng = np.random.default_rng(4)
+    X, y = 300 + rng.random((n, 2 * columns)), rng.standard_normal(n)
+    bounds = np.full((2 * columns + 1, 2), np.nan)
+    bounds[:columns] = 0.0, 1000.0
+    _, noise = scales_of(X, y, bounds=bounds, wide=[*range(columns)])
+    cells = [part.mu**2 for part in noise.parts if part.label.startswith((SIZES, "closer look"))]
+    assert math.fsum(cells) <= 0.2 * noise.mu**2 * (1 + 1e-9)
+
+
+def test_a_column_is_not_narrowed_to_what_cannot_be_divided_by():
+    size = Size(-1.0, 0.0, -0.5, 0.3, 2).within(-1e-300, 1.0)
+    assert (size.low, size.high) == (-1e-300, 1.0)
+    assert size.scale == 0.3
 
 
 def test_a_unit_of_several_rows_pays_for_all_of_them():

@@ -171,7 +171,7 @@ def _error_of_intercept(result: DPResults) -> float:
     if result.covariance is None or "Intercept" not in result.names:
         return 0.0
     place = result.names.index("Intercept")
-    return math.sqrt(result.covariance[place, place])
+    return math.sqrt(max(result.covariance[place, place], 0.0))  # rounding may leave less
 
 
 def _fitted(terms: Terms) -> Terms:

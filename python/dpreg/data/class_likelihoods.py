@@ -21,8 +21,9 @@ _FARTHEST = 15.0
 # Those of ordered classes are no farther from the nearest threshold, by link, and thresholds no
 # farther from the middle one: densities are not 0 then.
 _BEYOND = {"logit": 15.0, "probit": 6.0}
-# Thresholds are no nearer to each other than this share of what they are without covariates.
-_LEAST_GAP = 0.5
+# Thresholds are no nearer to each other than this share of what they are without covariates, and no
+# farther from 0 than doubles tell them apart.
+_LEAST_GAP, _MOST_EDGE = 0.5, 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class CumulativeLikelihood:
         """Return coefficients whose thresholds are in increasing order, and not too near."""
         size, middle = len(self.classes.covariates), self.classes.count // 2
         gaps = _LEAST_GAP * np.diff(self.constant(shares)[size:])
-        edges = np.sort(theta[size:])
+        edges = np.sort(np.clip(theta[size:], -_MOST_EDGE, _MOST_EDGE))
         reach = _BEYOND[self.family.link]
         edges = np.clip(edges, edges[middle] - reach, edges[middle] + reach)
         for j in range(middle, len(gaps)):
@@ -166,7 +167,7 @@ class CumulativeLikelihood:
         size, reach = len(self.classes.covariates), _BEYOND[self.family.link]
         edges = theta[size:]
         inside = _predictors(np.zeros(1), covariates, theta[None, :size])[:, 0]
-        inside = np.nan_to_num(np.clip(inside, edges[0] - reach, edges[-1] + reach))
+        inside = np.clip(np.nan_to_num(inside), edges[0] - reach, edges[-1] + reach)
         predictor = inside[:, None] - edges
         logit = self.family.link == "logit"
         mean = special.expit if logit else self.family.mean
@@ -189,7 +190,6 @@ def _predictors(level: Doubles, covariates: Doubles, slopes: Doubles) -> Doubles
     One column after another: the last bit of a matrix product may depend on where a row is.
     """
     found = np.tile(level, (len(covariates), 1))
-    with np.errstate(all="ignore"):
-        for column, own in zip(covariates.T, slopes.T, strict=True):
-            found = found + column[:, None] * own
+    for column, own in zip(covariates.T, slopes.T, strict=True):
+        found = found + column[:, None] * own
     return found

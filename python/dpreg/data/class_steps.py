@@ -39,6 +39,7 @@ class RowsOfStep:
     # far from 0; the information is larger then, and the step shorter.
     least: Doubles
 
+    @np.errstate(all="ignore")  # a warning would be about a cell
     def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
         """Return regressors and response of the rows, and how many are of each record.
 
@@ -70,6 +71,5 @@ def _solved(below: Doubles, surprise: Doubles) -> Doubles:
 
 def _in_units(X: Doubles, centre: tuple[float, ...], scale: tuple[float, ...]) -> Doubles:
     """Return the first columns less their centre, over their scale; entries are finite."""
-    with np.errstate(over="ignore"):  # a warning would be about a cell
-        moved = (X[:, : len(centre)] - centre) / scale
+    moved = (X[:, : len(centre)] - centre) / scale
     return np.asarray(np.clip(moved, -_FARTHEST, _FARTHEST))

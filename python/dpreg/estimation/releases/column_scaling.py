@@ -41,6 +41,9 @@ _LEAST = 1e-4
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
 # bins, while all of its values are in few of them, so many times at most.
 _FAR, _BINS, _ZOOMS = 0.4, 32, 3
+# Each look costs so much at most, and all of them with counts of magnitudes the second: with more,
+# 17 of 60 hazards of 60 to 400 persons had nothing left for scores.
+_LOOK, _TOGETHER = 0.04, 0.2
 # Of the squared mu, for numbers of rows of levels.  Indicators are centred by them, and have the
 # largest deviation that one can have: rows of a rare level would be long.  Centred at half of their
 # bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
@@ -112,12 +115,17 @@ def column_scales(
         count, _ = noise.release("number of rows", number, noise.share(_COUNT))
         units = max(float(count[0]), 1.0)
     sizes: dict[int, Size] = {}
+    spent = 0.0
     if len(searched):
-        sizes = _magnitudes(cells, searched, units, noise)
+        spent = _cells_share(cells, units, noise)
+        sizes = _magnitudes(cells, searched, units, noise, spent)
     if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED:
-        sizes |= _magnitudes(within, wide, units, noise, bounds[wide])
+        share = _cells_share(within, units, noise)
+        sizes |= _magnitudes(within, wide, units, noise, share, bounds[wide])
+        spent += share
+    look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
-    still = _zoomed(rows, sizes, far, len(bounds), units, noise)
+    still = _zoomed(rows, sizes, far, len(bounds), units, noise, look)
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
     low[searched], high[searched] = -1.0, 1.0
     centre, scale = (low + high) / 2, (high - low) / _BOUNDED
@@ -214,13 +222,13 @@ def _magnitudes(
     searched: Integers,
     units: float,
     noise: GaussianReleases,
+    share: float,
     bounds: Doubles | None = None,
 ) -> dict[int, Size]:
     """Release counts of orders of magnitude; return what they say of the columns that are found.
 
     bounds: shape (columns, 2), limits that hold.
     """
-    share = _cells_share(cells, units, noise)
     label = "sign and order of magnitude of each column" + " with bounds" * (bounds is not None)
     counts, deviation = noise.release(label, cells, noise.share(share))
     found = {
@@ -243,8 +251,12 @@ def _zoomed(
     columns: int,
     units: float,
     noise: GaussianReleases,
+    most: float,
 ) -> list[int]:
-    """Look more closely at columns far from 0; return those in which no spread was found."""
+    """Look more closely at columns far from 0; return those in which no spread was found.
+
+    most: share of the squared mu for each look.
+    """
     for zoom in range(_ZOOMS):
         if not far:
             return []
@@ -252,7 +264,7 @@ def _zoomed(
         low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
         bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far)))
         label = f"closer look {zoom + 1} at columns far from 0"
-        mu = noise.share(min(_cells_share(bins, units, noise), _MOST / 2))
+        mu = noise.share(min(_cells_share(bins, units, noise), most))
         counts, deviation = noise.release(label, bins, mu)
         again = []
         for j, row in zip(far, counts, strict=True):

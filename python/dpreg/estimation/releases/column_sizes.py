@@ -51,7 +51,7 @@ class Size:
     def within(self, low: float, high: float) -> Size:
         """Return it between limits that hold."""
         first, last = max(self.low, low), min(self.high, high)
-        first, last = (first, last) if first < last else (low, high)
+        first, last = (first, last) if last - first > LEAST_WIDTH else (low, high)
         centre, scale = min(max(self.centre, first), last), min(self.scale, last - first)
         return replace(self, low=first, high=last, centre=centre, scale=scale)
 
