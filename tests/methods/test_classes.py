@@ -62,6 +62,22 @@ def test_with_little_noise_it_is_near_the_exact_fit(model, link):
     assert fit.nobs == pytest.approx(20000, rel=0.01)
 
 
+@pytest.mark.parametrize(("levels", "slope"), [(2, 0.54), (3, 1.0)])
+def test_slopes_of_few_classes_are_not_too_steep(levels, slope):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=20_000)
+    latent = slope * x + rng.logistic(size=len(x))
+    code = np.digitize(latent, np.quantile(latent, np.arange(1, levels) / levels))
+    exact = OrderedModel(code, x[:, None], distr="logit").fit(method="bfgs", disp=0).params[0]
+    given = {"y": np.array(["a", "b", "c"])[code], "x": x}
+    far = []
+    for seed in range(6):
+        fit = dpreg.dp_ordinal("y ~ x", given, 1.0, levels={"y": list("abc")[:levels]}, rng=seed)
+        far.append((fit.params["x"] - exact) / fit.bse["x"])
+    # Where scores far from the centre were clipped, 3.5 and more.
+    assert abs(np.mean(far)) < 0.75
+
+
 def test_names_are_those_of_polr_and_multinom():
     data = people(3000)
     ordinal = dpreg.dp_ordinal("y ~ x + C(g)", data, 20.0, levels=LEVELS, rng=1)
