@@ -51,9 +51,16 @@ class MultinomialLikelihood:
         return own, np.repeat(np.sqrt(own), 1 + len(self.classes.covariates))
 
     def rarest(self, shares: Doubles, theta: Doubles) -> float:
-        """Return the probability of the rarest class that has a score of its own."""
-        del theta
-        return float(np.delete(shares, self.classes.base).min())
+        """Return the probability of the rarest outcome that has a score of its own.
+
+        Also where covariates are far on the other side: scores of these records are long; were they
+        clipped, slopes would be too steep.
+        """
+        blocks = theta.reshape(self.classes.count, -1)
+        far = _FAR * np.linalg.norm(blocks[:, 1:], axis=1)
+        ends = special.expit(np.append(blocks[:, 0], -blocks[:, 0]) - np.tile(far, 2))
+        own = np.delete(shares, self.classes.base)
+        return float(min(own.min(), ends.min()))
 
     def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
         """Return derivatives of the log-likelihood of records by their predictors."""
@@ -138,10 +145,7 @@ class CumulativeLikelihood:
         return spread[0] ** 2, np.append(slope, np.sqrt(np.diag(information)))
 
     def rarest(self, shares: Doubles, theta: Doubles) -> float:
-        """As of `MultinomialLikelihood`, where covariates are far on the other side.
-
-        Scores of these records are long; were they clipped, slopes would be too steep.
-        """
+        """As of `MultinomialLikelihood`."""
         size = len(self.classes.covariates)
         slopes, edges = theta[:size].copy(), theta[size:]
         slopes[list(self.offsets)] = 0.0
