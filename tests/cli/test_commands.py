@@ -190,6 +190,8 @@ def test_moments_and_models_of_them(data, tmp_path, capsys):
     assert "two-stage" in capsys.readouterr().out
     assert main(["lm", str(path), "price ~ cut"]) == 2
     assert "no column 'cut'" in capsys.readouterr().err
+    assert main(["lm", "price ~ cut", str(path)]) == 2
+    assert f"is a formula; write dpreg lm {path} 'price ~ cut'" in capsys.readouterr().err
     assert main(["lm", str(tmp_path / "none.json"), "price ~ cut"]) == 2
     assert main(["lm", str(model), "price ~ cut"]) == 2
     assert "dpreg moments --json wrote" in capsys.readouterr().err

@@ -62,6 +62,26 @@ def test_with_little_noise_it_is_near_the_exact_fit(model, link):
     assert fit.nobs == pytest.approx(20000, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("call", "levels", "slope"),
+    [(dpreg.dp_ordinal, 2, 0.54), (dpreg.dp_ordinal, 3, 1.0), (dpreg.dp_multinomial, 2, 0.54)],
+)
+def test_slopes_of_few_classes_are_not_too_steep(call, levels, slope):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=20_000)
+    latent = slope * x + rng.logistic(size=len(x))
+    code = np.digitize(latent, np.quantile(latent, np.arange(1, levels) / levels))
+    exact = OrderedModel(code, x[:, None], distr="logit").fit(method="bfgs", disp=0).params[0]
+    given = {"y": np.array(["a", "b", "c"])[code], "x": x}
+    name = "x" if call is dpreg.dp_ordinal else "b:x"  # of two classes both are the same model
+    far = []
+    for seed in range(6):
+        fit = call("y ~ x", given, 1.0, levels={"y": list("abc")[:levels]}, rng=seed)
+        far.append((fit.params[name] - exact) / fit.bse[name])
+    # Where scores far from the centre were clipped, 2 and more.
+    assert abs(np.mean(far)) < 0.75
+
+
 def test_names_are_those_of_polr_and_multinom():
     data = people(3000)
     ordinal = dpreg.dp_ordinal("y ~ x + C(g)", data, 20.0, levels=LEVELS, rng=1)

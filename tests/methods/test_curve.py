@@ -375,3 +375,16 @@ def test_it_is_drawn():
     assert [line.get_label() for line in ax.lines] == ["arm=a", "arm=b"]
     np.testing.assert_allclose(ax.lines[0].get_ydata()[1:], curve.tidy()["survival"][:10])
     assert "simultaneous 95% bands" in ax.get_xlabel()
+
+
+def test_a_group_that_is_nowhere_estimable_has_no_band():
+    pytest.importorskip("matplotlib").use("Agg")
+    data = trial(900)
+    data["arm"] = np.where(np.arange(900) < 4, "c", data["arm"])
+    levels = {"arm": ["a", "b", "c"]}
+    curve = dpreg.dp_curve("Surv(time, event) ~ arm", data, 1.0, cuts=range(1, 11),
+                           levels=levels, rng=1)  # fmt: skip
+    assert curve.tidy()["survival"][20:].isna().all()
+    ax = curve.plot()
+    assert ax.lines[2].get_label() == "arm=c: not estimable at this eps"
+    assert len(ax.collections) == 2

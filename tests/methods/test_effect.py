@@ -170,6 +170,9 @@ def test_an_effect_is_drawn_from_the_mean_of_the_control(fitted):
     np.testing.assert_allclose(whole[0] - fitted.means[0], table.loc["effect", ["lower", "upper"]])
     assert len(ax.texts) == 3
     assert "90% intervals" in ax.get_xlabel()
+    assert ax.child_axes[0].get_xlabel() == "effect, a difference of means"
+    risks = dataclasses.replace(fitted, family="binomial").plot()
+    assert risks.child_axes[0].get_xlabel() == "effect, a difference of risks"
     unknown = dataclasses.replace(fitted, covariance=np.full((2, 2), np.nan)).plot()
     assert {t.get_text().strip() for t in unknown.texts} == {"not estimable at this eps"}
 

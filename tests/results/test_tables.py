@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dpreg
+from dpreg.faces.plots import plot_beside
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +77,33 @@ def test_a_table_with_long_names_is_no_wider_than_a_page():
     assert f"{fit.params[name]:.4f}" in lines[place + 1]
     assert any(line.startswith("x ") and f"{fit.params['x']:.4f}" in line for line in lines)
     assert name in fit.summary().as_html()
+
+
+def test_a_name_stays_beside_its_numbers_where_narrower_columns_have_room_for_it():
+    rng = np.random.default_rng(1)
+    data = {"y": rng.normal(size=2000), "godimportant": rng.normal(size=2000)}
+    fit = dpreg.dp_lm("y ~ godimportant", data, 5.0, rng=1)
+    lines = str(fit.summary()).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert any(line.startswith("godimportant ") for line in lines)
+
+
+def test_an_offset_has_no_place_in_a_plot():
+    pytest.importorskip("matplotlib").use("Agg")
+    rng = np.random.default_rng(1)
+    data = {"y": rng.normal(size=2000), "x": rng.normal(size=2000), "z": rng.normal(size=2000)}
+    fit = dpreg.dp_lm("y ~ x + offset(z)", data, 5.0, rng=1)
+    assert [label.get_text() for label in fit.plot().get_yticklabels()] == ["x"]
+    ax = plot_beside({"a": fit})
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x"]
+
+
+def test_advice_and_coefficients_of_rare_levels_are_explained():
+    rng = np.random.default_rng(1)
+    group = np.where(np.arange(3000) < 3, "rare", np.where(np.arange(3000) % 2, "b", "a"))
+    data = {"y": rng.normal(size=3000) + (group == "b"), "g": group}
+    fit = dpreg.dp_lm("y ~ g", data, 1.0, levels={"g": ["a", "b", "rare"]}, rng=1)
+    assert np.isnan(fit.bse["g[T.rare]"])
+    # About half of the rows have an effect of 1, and the mean is .5.
+    assert fit.params["g[T.rare]"] == pytest.approx(fit.params["g[T.b]"] / 2, abs=0.05)
+    assert "a level with too few rows is given the mean effect of its factor" in " ".join(fit.notes)

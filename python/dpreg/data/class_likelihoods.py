@@ -21,6 +21,9 @@ _FARTHEST = 15.0
 # Those of ordered classes are no farther from the nearest threshold, by link, and thresholds no
 # farther from the middle one: densities are not 0 then.
 _BEYOND = {"logit": 15.0, "probit": 6.0}
+# Predictors of so many deviations are not rare.  Without it, slopes of two classes were 1.1 times
+# those of maximum likelihood for any number of records.
+_FAR = 2.5
 # Thresholds are no nearer to each other than this share of what they are without covariates, and no
 # farther from 0 than doubles tell them apart.
 _LEAST_GAP, _MOST_EDGE = 0.5, 1e6
@@ -48,9 +51,17 @@ class MultinomialLikelihood:
         own = np.delete(shares * (1 - shares), self.classes.base)
         return own, np.repeat(np.sqrt(own), 1 + len(self.classes.covariates))
 
-    def rarest(self, shares: Doubles) -> float:
-        """Return the share of the rarest class that has a score of its own."""
-        return float(np.delete(shares, self.classes.base).min())
+    def rarest(self, shares: Doubles, theta: Doubles) -> float:
+        """Return the probability of the rarest outcome that has a score of its own.
+
+        Also where covariates are far on the other side: scores of these records are long; were they
+        clipped, slopes would be too steep.
+        """
+        blocks = theta.reshape(self.classes.count, -1)
+        far = _FAR * np.linalg.norm(blocks[:, 1:], axis=1)
+        ends = special.expit(np.append(blocks[:, 0], -blocks[:, 0]) - np.tile(far, 2))
+        own = np.delete(shares, self.classes.base)
+        return float(min(own.min(), ends.min()))
 
     def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
         """Return derivatives of the log-likelihood of records by their predictors."""
@@ -134,9 +145,14 @@ class CumulativeLikelihood:
         slope = np.full(len(self.classes.covariates), np.sqrt(information.sum()))
         return spread[0] ** 2, np.append(slope, np.sqrt(np.diag(information)))
 
-    def rarest(self, shares: Doubles) -> float:
+    def rarest(self, shares: Doubles, theta: Doubles) -> float:
         """As of `MultinomialLikelihood`."""
-        return float(shares.min())
+        size = len(self.classes.covariates)
+        slopes, edges = theta[:size].copy(), theta[size:]
+        slopes[list(self.offsets)] = 0.0
+        far = _FAR * float(np.linalg.norm(slopes))
+        ends = self.family.mean(np.array([edges[0], -edges[-1]]) - far)
+        return float(min(shares.min(), ends.min()))
 
     def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
         """As of `MultinomialLikelihood`."""

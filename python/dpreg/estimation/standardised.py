@@ -113,8 +113,7 @@ class Standardised:
     def not_estimable(self) -> Declined:
         """Return what to say when no coefficient was found."""
         return Declined(
-            reason=f"with about {self.scales.units:,.0f} rows, eps is too small to estimate any "
-            "coefficient",
+            reason="eps is too small for so few rows to estimate any coefficient",
             advice=("take fewer terms, more rows or a larger ", Argument("eps")),
             units=self.scales.units,
             parts=tuple(self.noise.parts),

@@ -166,6 +166,11 @@ class Models:
         covariance, sampling, hidden = user_errors(found.error, to_user, self.trusted[every])
         coefficients = (("Intercept",) if model.intercept else ()) + model.names
         rows = "independent rows and " if self.privacy.unit != "one row" else ""
+        tails = f"{self.kurtosis:.3g}"
+        more_of = "to allow for heavy tails in the columns"
+        wider = (
+            "" if tails == "1" else f"; the sampling variance is multiplied by {tails} {more_of}"
+        )
         return DPResults(
             formula=model.formula,
             response=model.response,
@@ -182,8 +187,7 @@ class Models:
                 *more,
                 "computed from the second moments that dp_moments released; further models cost "
                 "no more privacy",
-                f"standard errors assume {rows}errors of constant variance; the sampling variance "
-                f"is multiplied by {self.kurtosis:.3g} to allow for heavy tails in the columns",
+                f"standard errors assume {rows}errors of constant variance{wider}",
             ),
             limits=self.limits[every],
             estimand=Estimand(named("least squares", None), row_limit=self.reach),

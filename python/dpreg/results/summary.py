@@ -35,8 +35,8 @@ _LEAST_WIDTH = 78
 MOST_WIDTH = 100
 # Blanks before the numbers of a row whose name has a line of its own, at least.
 _STUB = 6
-# Width of a column of numbers with the blank before it, and of the numbers where names are long.
-_APART, _CLOSE = 11, 8
+# Width of a column of numbers where names are long.
+_CLOSE = 8
 # In the head of the table; the note on privacy has all of it.
 _LONGEST_UNIT = 24
 # The others stay in `DPResults.notes`.
@@ -159,11 +159,14 @@ def unit_noun(fit: Fitted) -> str:
 
 
 def _body(fit: Fitted, table: pd.DataFrame, alpha: float, exp: bool) -> Any:
-    # The coefficient of an offset is given, not estimated.
-    given = [name for name in table.index if name.startswith("offset(")]
-    table = table.drop(index=given)
+    table = estimated(table)
     table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
     return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
+
+
+def estimated(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out offsets, whose coefficient is given."""
+    return table[~table.index.str.startswith("offset(")]
 
 
 def table_of(
@@ -194,11 +197,11 @@ def laid_out(
     from statsmodels.iolib.table import SimpleTable
     from statsmodels.iolib.tableformatting import fmt_params
 
+    table = SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=fmt_params)
+    if max(map(len, str(table).split("\n"))) <= MOST_WIDTH:
+        return table
     close = {**fmt_params, "colwidths": _CLOSE}
-    wide = max(map(len, stubs), default=0) + _APART * len(headers) > MOST_WIDTH
-    return SimpleTable(
-        cells, headers=headers, stubs=stubs, title=title, txt_fmt=close if wide else fmt_params
-    )
+    return SimpleTable(cells, headers=headers, stubs=stubs, title=title, txt_fmt=close)
 
 
 def _lines(table: Any) -> list[str]:

@@ -159,7 +159,9 @@ def hidden_note(
     """
     if not hidden.any():
         return ()
-    advice = "give bounds, first of the response, or use fewer columns, more rows or a larger eps"
+    advice = (
+        "give bounds, of a numeric response first, or use fewer columns, more rows or a larger eps"
+    )
     what = "standard errors" if inference else "coefficients"
     rare = ""
     if any(hidden[of].all() for of in levels):
@@ -171,4 +173,6 @@ def hidden_note(
         return (f"the {what} are not estimable at this eps; {advice}{rare}",)
     names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
     absent = "a term whose coefficient is 0 is not in the model"
+    if any(hidden[of].any() for of in levels):
+        absent += ", and a level with too few rows is given the mean effect of its factor"
     return (f"{what} not estimable at this eps: {names}; {absent}{rare}",)

@@ -210,7 +210,7 @@ def _step(
         spread=np.full(len(sizes), np.inf), seen=all_columns, response_found=True,
         units=max(units.scales.units * count, 1.0),
     )  # fmt: skip
-    rarest = max(likelihood.rarest(place.shares), _RAREST)
+    rarest = max(likelihood.rarest(place.shares, place.theta), _RAREST)
     # The rows of a record add up to one score: per row, it is so many times shorter.
     event = math.sqrt((1 - rarest) / rarest) / count
     return replace(with_scales(rows, noise, scales, 0.0), rare=(event, rarest))

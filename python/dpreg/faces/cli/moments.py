@@ -47,6 +47,10 @@ def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: 
     MOMENTS is a file that dpreg moments --json wrote; FORMULA has columns of it.
     """
     outputs = Outputs.of(files)
+    if "~" in path and "~" not in formula:
+        raise ArgumentError(
+            "MOMENTS", f"{path!r} is a formula", f"write dpreg lm {formula} {path!r}"
+        )
     saved = _read(path)
     fit = saved.lm(formula) if instruments is None else saved.iv(formula, instruments)
     return outputs.tell(fit, fit.summary(alpha), DONE)

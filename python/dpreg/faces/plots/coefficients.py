@@ -11,6 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, cost_of, new_axes, without_box
+from dpreg.results.summary import estimated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.0
     too far out.  Their values are on the right.  If all are too far out, intervals are drawn around
     the estimates.  Without standard errors coefficients are drawn as they are.
     """
-    table = fit.tidy(alpha)
+    table = estimated(fit.tidy(alpha))
     slopes = ~table.index.isin(fit._intercepts)
     table = table[slopes] if slopes.any() else table
     ax = new_axes(ax, 1.6 + 0.32 * len(table))
@@ -118,8 +119,9 @@ def plot_effect(found: DPEffect, ax: Axes | None = None, alpha: float = 0.05) ->
     ax.set_yticks(place, table.index)
     ax.set_ylim(-0.6, 2.6)
     ax.set_xlabel(f"mean of {found.response}, with {100 * (1 - alpha):.3g}% intervals")
+    risks = found.family == "binomial"
     above = ax.secondary_xaxis("top", functions=(lambda x: x - control, lambda x: x + control))
-    above.set_xlabel("effect, a difference of means")
+    above.set_xlabel(f"effect, a difference of {'risks' if risks else 'means'}")
     title = f"{found.treatment} on {found.response}: {found.method}, {cost_of(found.privacy)}"
     ax.set_title(title, loc="left", pad=60.0)
     without_box(ax)
@@ -203,7 +205,7 @@ def plot_beside(
 def _table(fit: DPResults | pd.DataFrame, alpha: float) -> pd.DataFrame:
     from dpreg.results.fit import DPResults
 
-    return fit.tidy(alpha) if isinstance(fit, DPResults) else fit
+    return estimated(fit.tidy(alpha)) if isinstance(fit, DPResults) else fit
 
 
 def plot_correlations(moments: DPMoments, ax: Axes | None = None) -> Axes:

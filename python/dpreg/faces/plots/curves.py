@@ -23,7 +23,10 @@ _MOST_NUMBERS = 7
 def plot_curve(
     curve: DPCurve, ax: Axes | None = None, alpha: float = 0.05, limits: str = "simultaneous"
 ) -> Axes:
-    """Draw survival by group as lines between the cuts, with bands, and numbers at risk below."""
+    """Draw survival by group as lines between the cuts, with bands, and numbers at risk below.
+
+    A group that is nowhere estimable has no band, which would be all of the plot.
+    """
     table = curve.tidy(alpha, simultaneous=limits == "simultaneous")
     ax = new_axes(ax, 3.6 + 0.2 * len(curve.groups))
     step = -(-(len(curve.edges) - 1) // _MOST_NUMBERS)
@@ -31,8 +34,11 @@ def plot_curve(
         rows = table[table["group"] == label]
         colour = _COLOURS[number % len(_COLOURS)]
         lines = [np.concatenate([[1.0], rows[c]]) for c in ("survival", "lower", "upper")]
+        known = bool(rows["survival"].notna().any())
+        label = label if known else f"{label}: not estimable at this eps"
         ax.plot(curve.edges, lines[0], color=colour, marker="o", markersize=3, label=label)
-        ax.fill_between(curve.edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
+        if known:
+            ax.fill_between(curve.edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
         for time, count in zip(curve.edges[:-1:step], rows["at_risk"][::step], strict=True):
             _written(ax, time, count, number, colour)
     if len(curve.groups) > 1:
