@@ -157,5 +157,8 @@ def test_wrong_use_names_the_argument(arguments, match):
     {"false_screens": 0.0}, {"false_screens": math.inf},
 ])  # fmt: skip
 def test_wrong_screening_options(options):
-    with pytest.raises(ValueError, match=r"[sS]creen"):
+    (name,) = options
+    with pytest.raises(
+        ValueError, match=r"^rule must be" if name == "rule" else rf"Screen.* {name}"
+    ):
         Screen(**options)

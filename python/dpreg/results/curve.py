@@ -52,6 +52,11 @@ class LogRank:
     df: int
     pvalue: float
 
+    def __str__(self) -> str:
+        """Return one line."""
+        told = f"chi2 = {self.statistic:.4g} on {self.df} df, p-value {self.pvalue:.4g}"
+        return f"Log-rank test: {told}."
+
 
 @dataclass(frozen=True, slots=True)
 class Concordance:
@@ -295,9 +300,14 @@ class DPCurve(Saved):
 
     def summary(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Summary:
         """Return the curves, means and the test, printable as text, HTML and LaTeX."""
-        from dpreg.results.curve_summary import curve_summary
+        from dpreg.results.curve_summary import curve_summary, lines_below
+        from dpreg.results.summary import said_below
 
-        return curve_summary(self, alpha, simultaneous=simultaneous)
+        limits = "simultaneous" if simultaneous else "pointwise"
+        first, *means = lines_below(self.rmst(alpha=alpha), self.edges[-1], alpha, limits)
+        tests = [str(self.logrank())] if len(self.groups) > 1 else []
+        lines = (first, *tests, *means, *said_below(self.privacy, self.notes))
+        return curve_summary(self.tidy(alpha, simultaneous=simultaneous), lines, alpha)
 
     def _tables(self) -> list[LifeTable]:
         entries: Sequence[Counts | None] = (

@@ -3,50 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpreg.results.summary import Summary, cell, laid_out, limit_headers, said_below
+from dpreg.results.summary import Summary, cell, laid_out, limit_headers
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpreg.results.curve import DPCurve
 
 # Rows of a group that are shown.
 _SHOWN_ROWS = 12
 
 
-def curve_summary(curve: DPCurve, alpha: float, *, simultaneous: bool) -> Summary:
-    """Return the curves, means and the test: see `DPCurve.summary`."""
-    table = curve.tidy(alpha, simultaneous=simultaneous)
-    kind = "simultaneous" if simultaneous else "pointwise"
-    shown = []
-    for label in curve.groups:
-        title = "Private Survival" + (f", {label}" if len(curve.groups) > 1 else "")
+def curve_summary(table: pd.DataFrame, lines: Sequence[str], alpha: float) -> Summary:
+    """Return the curves that `DPCurve.tidy` gives, and lines below."""
+    labels, shown = list(table["group"].unique()), []
+    for label in labels:
+        title = "Private Survival" + (f", {label}" if len(labels) > 1 else "")
         shown.append(_laid_out(table[table["group"] == label], alpha, title))
-    return Summary(tuple(shown), _below(curve, kind, alpha))
+    return Summary(tuple(shown), tuple(lines))
 
 
-def _below(curve: DPCurve, kind: str, alpha: float) -> tuple[str, ...]:
+def lines_below(means: pd.DataFrame, end: float, alpha: float, limits: str) -> list[str]:
+    """Return what limits are, and means up to the end, as of `DPCurve.rmst`."""
     lines = [
-        f"Limits of level {1 - alpha:g} are {kind}, and combine sampling error and privacy "
+        f"Limits of level {1 - alpha:g} are {limits}, and combine sampling error and privacy "
         "noise; n/a: too few at risk at this eps."
     ]
-    if len(curve.groups) > 1:
-        test = curve.logrank()
-        lines.append(
-            f"Log-rank test: chi2 = {test.statistic:.4g} on {test.df} df, "
-            f"p-value {test.pvalue:.4g}."
-        )
-    means = curve.rmst(alpha=alpha)
     for label, mean in means.iterrows():
         if not math.isnan(mean["rmst"]):
-            of = f" of {label}" if len(curve.groups) > 1 else ""
+            of = f" of {label}" if len(means) > 1 else ""
             lines.append(
-                f"Restricted mean{of} up to {curve.edges[-1]:g}: {mean['rmst']:.4g} "
+                f"Restricted mean{of} up to {end:g}: {mean['rmst']:.4g} "
                 f"({mean['lower']:.4g} to {mean['upper']:.4g})."
             )
-    return (*lines, *said_below(curve.privacy, curve.notes))
+    return lines
 
 
 def _laid_out(table: pd.DataFrame, alpha: float, title: str) -> Any:
