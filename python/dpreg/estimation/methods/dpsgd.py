@@ -23,7 +23,7 @@ from dpreg.estimation.base import (
     refuse_weights,
 )
 from dpreg.estimation.releases.accountant import RESERVE, releases_cost
-from dpreg.estimation.releases.doors import descent
+from dpreg.estimation.releases.doors import Steps, descent
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
@@ -181,10 +181,8 @@ class DPSGD:
         sensitivity = _core.gradient_sensitivity(width)
         sigma = math.ceil(multiplier * sensitivity)
         learning_rate = self.learning_rate or min(0.5, 3 / (width + 1))
-        theta = descent(
-            rows, steps=self.steps, rate=rate, expected=rate * scales.units, clip=self.clip,
-            learning_rate=learning_rate, sigma=sigma, bits=bits,
-        )  # fmt: skip
+        steps = Steps(self.steps, rate, rate * scales.units, self.clip, learning_rate)
+        theta = descent(rows, steps, sigma, bits)
         part = Part(
             f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
             0.0,

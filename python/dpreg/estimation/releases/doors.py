@@ -1,14 +1,14 @@
 """Doors beside `GaussianReleases`: noisy counts, and the draws of the core.
 
 Here, and nowhere else above the data, sealed values are opened: each function hands what is inside
-to a mechanism at once, and returns what that releases.  What is public goes on to the core by the
-names that it has there, which checks it.
+to a mechanism at once, and returns what that releases.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,40 +46,120 @@ def epsilon_of_row(epsilon: float, rows: int) -> float:
     return epsilon if rows == 1 else math.nextafter(epsilon / rows, 0.0)
 
 
-def tukey(fits: Sealed[Doubles], grid_exponent: int, **how: Any) -> Doubles | None:
+def tukey(
+    fits: Sealed[Doubles],
+    grid_exponent: int,
+    *,
+    depth: int,
+    epsilon_test: float,
+    epsilon_sample: float,
+    delta: float,
+    bits: _core.BitSource,
+) -> Doubles | None:
     """Draw a point deep among fits, if that is safe: see `_core.tukey_em`."""
-    return _core.tukey_em(_core.DepthRegions(opened(fits), grid_exponent), **how)
+    return _core.tukey_em(
+        _core.DepthRegions(opened(fits), grid_exponent),
+        depth=depth,
+        epsilon_test=epsilon_test,
+        epsilon_sample=epsilon_sample,
+        delta=delta,
+        bits=bits,
+    )
 
 
-def descent(rows: MappedRows, **how: Any) -> Doubles:
+class Steps(NamedTuple):
+    """Gradient steps, as `_core.dpsgd` names them.  Public."""
+
+    steps: int
+    rate: float
+    expected: float
+    clip: float
+    learning_rate: float
+
+
+def descent(rows: MappedRows, steps: Steps, sigma: int, bits: _core.BitSource) -> Doubles:
     """Take noisy gradient steps: see `_core.dpsgd`."""
-    return _core.dpsgd(rows.like, opened(rows.blocks()), **how)
+    return _core.dpsgd(rows.like, opened(rows.blocks()), **steps._asdict(), sigma=sigma, bits=bits)
 
 
-def peeled(scores: Scores, **how: Any) -> list[int]:
+def peeled(scores: Scores, *, k: int, epsilon: float, bits: _core.BitSource) -> list[int]:
     """Draw k candidates, one after another: see `_core.peel`."""
-    return _places(_core.peel(opened(scores), range=scores.range, **how))
+    return _places(_core.peel(opened(scores), k=k, range=scores.range, epsilon=epsilon, bits=bits))
 
 
-def canonical(scores: Scores, **how: Any) -> list[int]:
+def canonical(
+    scores: Scores,
+    *,
+    k: int,
+    epsilon: float,
+    gamma: float,
+    noise: _core.NoiseLaw,
+    bits: _core.BitSource,
+) -> list[int]:
     """Draw k candidates at once: see `_core.canonical_lipschitz`."""
-    return _places(_core.canonical_lipschitz(opened(scores), range=scores.range, **how))
+    return _places(
+        _core.canonical_lipschitz(
+            opened(scores),
+            k=k,
+            range=scores.range,
+            epsilon=epsilon,
+            gamma=gamma,
+            noise=noise,
+            bits=bits,
+        )
+    )
 
 
-def kendall(rows: Sealed[Arrays], **how: Any) -> list[int]:
+def kendall(
+    rows: Sealed[Arrays],
+    *,
+    k: int,
+    epsilon_round: float,
+    first_range: float,
+    later_range: float,
+    bits: _core.BitSource,
+    groups: Sequence[int],
+) -> list[int]:
     """Draw k candidates by rank correlations: see `_core.dp_kendall`."""
     arrays = opened(rows)
-    return _places(_core.dp_kendall(arrays.X, arrays.y, **how))
+    return _places(
+        _core.dp_kendall(
+            arrays.X,
+            arrays.y,
+            k=k,
+            epsilon_round=epsilon_round,
+            first_range=first_range,
+            later_range=later_range,
+            bits=bits,
+            groups=groups,
+        )
+    )
 
 
 def lasso_votes(
-    rows: Sealed[Arrays], assignment: Sealed[_core.Assignment], **how: Any
+    rows: Sealed[Arrays],
+    assignment: Sealed[_core.Assignment],
+    *,
+    penalty: float,
+    k: int,
+    epsilon: float,
+    bits: _core.BitSource,
+    groups: Sequence[int],
 ) -> list[int]:
     """Draw k candidates by the votes of Lasso fits: see `_core.sub_lasso`."""
-    X, y, unit_offsets, unit_rows = opened(rows)
+    arrays = opened(rows)
     return _places(
         _core.sub_lasso(
-            X, y, opened(assignment), unit_offsets=unit_offsets, unit_rows=unit_rows, **how
+            arrays.X,
+            arrays.y,
+            opened(assignment),
+            unit_offsets=arrays.unit_offsets,
+            unit_rows=arrays.unit_rows,
+            penalty=penalty,
+            k=k,
+            epsilon=epsilon,
+            bits=bits,
+            groups=groups,
         )
     )
 
