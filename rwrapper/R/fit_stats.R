@@ -52,7 +52,7 @@ plot_diagnostics <- function(x, which = c("residuals", "qq", "calibration"), ...
                "diagnostics = TRUE in the call pays for them")
   shares <- identical(found$kind, "response")
   if (missing(which)) which <- if (shares) "calibration" else "residuals"
-  which <- match.arg(which)
+  which <- one_of(which)
   if (shares != (which == "calibration"))
     refuse("which: this family has the plot \"", if (shares) "calibration" else "residuals", "\"")
   switch(which, residuals = draw_residuals(found, ...), qq = draw_quantiles(found, ...),

@@ -99,6 +99,7 @@ model_parameters.dp_lm <- function(model, ci = 0.95, exponentiate = FALSE, boots
                                    standardize = NULL, vcov = NULL, ...) {
   if (isTRUE(bootstrap) || !is.null(standardize) || !is.null(vcov))
     private_stop("model_parameters() with bootstrap, standardize or vcov")
+  check_level(ci, "ci")
   table <- tidy.dp_lm(model, conf.int = TRUE, conf.level = ci, exponentiate = isTRUE(exponentiate))
   names <- stats::setNames(table$term, table$term)
   structure(
@@ -117,6 +118,7 @@ model_parameters.dp_lm <- function(model, ci = 0.95, exponentiate = FALSE, boots
 }
 
 ci.dp_lm <- function(x, ci = 0.95, ...) {
+  check_level(ci, "ci")
   limits <- stats::confint(x, level = ci)
   data.frame(Parameter = rownames(limits), CI = ci, CI_low = limits[, 1L], CI_high = limits[, 2L],
              row.names = NULL)

@@ -181,7 +181,7 @@ predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "ris
                                 simultaneous = FALSE, winsorise = TRUE, ...) {
   hints <- c(PREDICT_HINTS, interval = "write level = 0.95: curves have limits")
   X <- predicted_rows(object, newdata, winsorise, hints, ...)
-  type <- match.arg(type)
+  type <- one_of(type)
   check_flag(simultaneous, "simultaneous")
   if (type != "survival") return(compared_hazards(object, X, type, se.fit, row.names(newdata)))
   table <- of_hazards(object, "survival", level, simultaneous = simultaneous, rows = pack_doubles(X), count = nrow(X))
