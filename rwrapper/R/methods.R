@@ -83,7 +83,7 @@ nobs.dp_lm <- function(object, ...) object$nobs
 #' @rdname dp_lm_methods
 #' @export
 confint.dp_lm <- function(object, parm, level = 0.95, ...) {
-  no_more("confint()", c(conf.level = "write level = ", alpha = "write level = 0.95 for alpha = 0.05"), ...)
+  no_more("confint()", c(exp = "write exp(confint(fit))", exponentiate = "write exp(confint(fit))", conf.level = "write level = ", alpha = "write level = 0.95 for alpha = 0.05"), ...)
   check_level(level)
   estimate <- object$coefficients
   parm <- if (missing(parm)) names(estimate) else chosen_terms(parm, names(estimate))
