@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.releases.rows import StandardUnits
@@ -196,17 +197,15 @@ def beginning(
     width, first = units.width, int(units.intercept)
     change, variance = np.eye(width), np.full((width, width), np.inf)
     shares, told, unseen = np.ones(width), np.ones(width, dtype=bool), list[Doubles]()
-    groups = level_places(terms) if first and terms.weight is None and counted else ()
-    for places in groups:
+    groups = _groups(terms, scales) if first and terms.weight is None and counted else ()
+    for places, share, noise, value in groups:
         at = first + np.flatnonzero(np.isin(units.columns, places))
         if len(at) != len(places):
             continue
-        share, spread = scales.centre[places], scales.spread[places]
-        noise = share * (1 - share) / spread
         turn, share, here = _without_most(share, noise)
         if small and not here.all():
             continue
-        scale = units.scale[at - first][:, None]
+        scale = units.scale[at - first][:, None] / value
         left_out, part, noise = scale * turn[:, ~here], share[here], noise[here]
         # Rows that are left out are as others are on average, and not as the most common level:
         # slopes missed by seven errors where one row in a hundred was.
@@ -225,6 +224,17 @@ def beginning(
     moments = Moments(np.eye(len(variance)), variance, np.isfinite(np.diag(variance)))
     nothing = np.zeros((width, 0))
     return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])
+
+
+def _groups(terms: Terms, scales: Scales) -> Iterator[tuple[Integers, Doubles, Doubles, float]]:
+    """Yield places of levels, their shares, the noise in these, and what columns have in them."""
+    for places in level_places(terms):
+        share = scales.centre[places]
+        yield places, share, share * (1 - share) / scales.spread[places], 1.0
+    for place, column in scales.rare.items():
+        if column.value:
+            share, noise = np.array([column.share]), np.array([column.deviation])
+            yield np.array([place]), share, noise, column.value
 
 
 def _without_most(share: Doubles, noise: Doubles) -> tuple[Doubles, Doubles, Mask]:

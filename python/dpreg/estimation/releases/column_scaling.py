@@ -16,6 +16,7 @@ from dpreg.estimation.releases.column_sizes import (
     read_bins,
     read_magnitudes,
 )
+from dpreg.estimation.releases.rare_columns import RARE_SHARE, RareColumn, rare_columns
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -63,8 +64,12 @@ _BELIEVED = 0.5
 # and others are not seen.  Without, 3 of 6 coefficients of 120 ones in 60,000 rows missed by 3 to 8
 # errors; with it, 3 of 18 by more than four.
 _MOSTLY = 0.5
-# Passes over the rows at most, one of which counts levels, but for that which counts events.
-SCALING_PASSES = 2 + _ZOOMS
+# Columns that are not found are counted again where noise in a cell is less than this share of the
+# rows: in fewer rows they may be any.
+_HIDDEN = 1 / 100
+# Passes over the rows at most, one of which counts levels and one rare columns, but for that which
+# counts events.
+SCALING_PASSES = 3 + _ZOOMS
 
 
 def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
@@ -124,6 +129,14 @@ def column_scales(
         share = _cells_share(within, units, noise)
         sizes |= _magnitudes(within, wide, units, noise, share, bounds[wide])
         spent += share
+    lost = [
+        int(j) for j in (*searched, *wide)
+        if j < len(bounds) - 1 and (j not in sizes or sizes[j].cells == 0)
+    ]  # fmt: skip
+    rare: dict[int, RareColumn] = {}
+    if lost and _share(cells if len(searched) else within, units, noise, _HIDDEN) < spent:
+        rare = rare_columns(rows, noise, np.array(lost), units)
+        spent += RARE_SHARE
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
     still = _zoomed(rows, sizes, far, len(bounds), units, noise, look)
@@ -136,6 +149,10 @@ def column_scales(
         centre[j], scale[j] = size.centre, size.scale
         if not given[j]:
             low[j], high[j] = size.low, size.high
+    for j, column in rare.items():
+        given[j], centre[j] = False, column.share * column.mean
+        scale[j] = _LEVEL_SCALE * column.value or scale[j]
+        low[j], high[j] = column.low, column.high
     if levels:
         places = np.concatenate(levels)
         centre[places], precision = _level_shares(rows.total(LevelCounts(levels)), levels, noise)
@@ -155,6 +172,8 @@ def column_scales(
             centre[-1] = max(centre[-1], high[-1] / 2 * believed, share / 2)
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
+    # Those that no other value was told of are as good as constant.
+    spread[[j for j, column in rare.items() if not column.value]] = 0.0
     if levels:
         spread[places] = centre[places] * (1 - centre[places]) * precision
     return Scales(
@@ -167,6 +186,7 @@ def column_scales(
         seen=np.ones(len(bounds), dtype=bool),
         response_found=bool(given[-1] or events or len(bounds) - 1 in sizes),
         units=units,
+        rare=rare,
     )
 
 

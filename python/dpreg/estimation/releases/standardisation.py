@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.histograms import column_weights, magnitude, narrowed
 from dpreg.estimation.releases.nested_counts import NestedCounts, nested_bins
+from dpreg.estimation.releases.rare_columns import RareColumn
 from dpreg.estimation.releases.statistics import MagnitudeCounts, MomentSums, NestedCells
 from dpreg.privacy.sealed import ExactSums
 
@@ -45,6 +47,7 @@ class Scales:
     # anything that is said about it, so a fit must decline.
     response_found: bool
     units: float  # Noisy number of rows, at least 1.
+    rare: Mapping[int, RareColumn] = field(default_factory=dict)  # Those that are nearly always 0.
 
     @property
     def identified(self) -> Flags:
