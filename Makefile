@@ -39,7 +39,7 @@ test-core: $(VENV)/test
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
 	$(BIN)/cmake --build build/sanitize
 	build/sanitize/dpreg_tests
-	for fuzzer in models scores sums; do build/sanitize/fuzz_$$fuzzer || exit; done
+	for fuzzer in models scores sums; do build/sanitize/fuzz_$$fuzzer 60 || exit; done
 	.ci/sanitize $(VENV) build/sanitize tests/bindings
 
 test-python: $(VENV)/test
@@ -75,8 +75,8 @@ arm64 wasm musl: $(VENV)/lint
 audit: $(VENV)/test
 	$(BIN)/python tests/audit/full.py
 
-# Needs clang with libFuzzer; SECONDS=60 for each target.
-fuzz: $(VENV)/test
+# All fuzzers, SECONDS_EACH for each; without clang and libFuzzer those of Python.
+fuzz: $(VENV)/fuzz
 	$(BIN)/python tests/fuzz/run.py --seconds $${SECONDS_EACH:-60}
 
 # The report is build/bench.md; DATA=folder adds accuracy on real data sets, COMMIT=1 writes the
@@ -102,7 +102,7 @@ $(VENV)/installed: $(VENV)/created $(SOURCES)
 	$(BIN)/pip install --quiet '.[plots]'
 	touch $@
 
-$(VENV)/test $(VENV)/docs: $(VENV)/%: $(VENV)/installed
+$(VENV)/test $(VENV)/docs $(VENV)/fuzz: $(VENV)/%: $(VENV)/installed
 	$(BIN)/python .ci/needs $* | $(BIN)/pip install --quiet --requirement /dev/stdin
 	touch $@
 

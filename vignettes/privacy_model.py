@@ -190,7 +190,8 @@ for name in ("choice worlds", "adassp"):
 # assumes it, random draws are coupled: for units in both tables the same rows are sampled, and they
 # are in the same models and in the same samples of DP-SGD, whose steps are repeated row by row. A
 # failure is reduced to a few rows and printed with the call. The report can be filed: it has the
-# version, the seed, the number of pairs per call and option, and the largest change per release.
+# version, the seed, the number of pairs per call and option, and the largest change per release. A
+# run that is stopped reports the pairs until then, and `--first` goes on from there.
 
 # %%
 replayed = replay(10, seed=1)

@@ -1,18 +1,20 @@
 """Build and run every fuzzer for a while; print executions and coverage of each.
 
 Needs clang++ with libFuzzer for the C++ targets and atheris for the Python ones; what is not
-there is said and left out.
+there is said and left out.  As many run at once as there are processors.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -53,14 +55,13 @@ def fuzz(name, command, seconds):
         )  # fmt: skip
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
     covered = re.findall(r"cov: (\d+)", done.stderr + done.stdout)
-    print(
+    said = (
         f"{name:<16} {int(runs[-1]) if runs else 0:>10,} executions, "
         f"{covered[-1] if covered else '?':>6} edges covered"
-        f"{'' if done.returncode == 0 else '  FAILED'}",
-        flush=True,
     )
     if done.returncode != 0:
-        print(done.stderr[-3000:])
+        said += f"  FAILED\n{done.stderr[-3000:]}"
+    print(said, flush=True)
     return done.returncode == 0
 
 
@@ -68,19 +69,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     seconds = parser.parse_args().seconds
-    clean = True
+    targets = []
     clang = shutil.which("clang++")
     if clang is None:
         print("clang++ is not there: the C++ targets are left out")
     else:
-        for program in build(clang):
-            clean &= fuzz(program.name, [str(program)], seconds)
+        targets += [(program.name, [str(program)]) for program in build(clang)]
     if importlib.util.find_spec("atheris") is None:
         print("atheris is not there (pip install atheris): the Python targets are left out")
     else:
-        for name in PYTHON_TARGETS:
-            clean &= fuzz(name, [sys.executable, str(HERE / "fuzz_python.py"), name], seconds)
-    return 0 if clean else 1
+        script = [sys.executable, str(HERE / "fuzz_python.py")]
+        targets += [(name, [*script, name]) for name in PYTHON_TARGETS]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        clean = [pool.submit(fuzz, *target, seconds) for target in targets]
+    return 0 if all(one.result() for one in clean) else 1
 
 
 if __name__ == "__main__":

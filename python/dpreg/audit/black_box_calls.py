@@ -16,11 +16,13 @@ from dpreg.base.arrays import Doubles
 from dpreg.calls.block_test import dp_test
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
+from dpreg.calls.select import dp_select
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.selection import TwoStage
 from dpreg.privacy.sealed import opened
 
 _DELTA = 1e-5
@@ -40,7 +42,7 @@ def _lm(
 def _mean() -> Attack:
     """Attack by a response far from others, which are so near 0 that its score is cut."""
     tables = one_column(np.resize([-0.3, 0.3], 1000), 1.0)
-    return _lm("dp_lm()", "y ~ 1", "boosted_adassp", tables, runs=3000)
+    return _lm("dp_lm()", "y ~ 1", "auto", tables, runs=3000)
 
 
 def _adassp() -> Attack:
@@ -81,6 +83,21 @@ def _tukey() -> Attack:
         "dp_lm(TukeyEM(count_share=0.9))", partial(dp_lm, "y ~ 1", method=method),
         one_column(np.zeros(3), 1.0), lambda found: (float(found.units),), _DELTA,
         bound="events", remark="the number of rows alone",
+    )  # fmt: skip
+
+
+def _two_stage() -> Attack:
+    """Attack by a row so large that its model votes for the other column."""
+    y = np.resize([-1.0, 1.0, 2.0], 90)
+    tables = joined({"a": np.zeros(90), "b": y, "y": y}, {"a": 1e6, "b": 0.0, "y": 1e6})
+    method = TwoStage(models=6, partition="independent")
+
+    def chosen(data: Any, epsilon: float, rng: Any) -> Any:
+        return dp_select("y ~ a + b", data, 1, epsilon, method=method, rng=rng)
+
+    return of_call(
+        "dp_select(TwoStage(models=6))", chosen, tables,
+        lambda found: (float("a" in found.selected),), 0.0, bound="events", runs=12_000,
     )  # fmt: skip
 
 
@@ -144,7 +161,7 @@ def _test() -> Attack:
 ATTACKS: dict[str, Attack] = {
     attack.name: attack
     for attack in (
-        _mean(), _adassp(), _boosted(), _dpsgd(), _tukey(), *MODELS, *MECHANISMS, _moments(),
-        _test(),
+        _mean(), _adassp(), _boosted(), _dpsgd(), _tukey(), *MODELS, *MECHANISMS, _two_stage(),
+        _moments(), _test(),
     )
 }  # fmt: skip

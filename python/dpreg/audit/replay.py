@@ -30,6 +30,7 @@ from dpreg.audit.recorded import (
     share_of_range,
 )
 from dpreg.audit.recordings import Leak, Recording
+from dpreg.audit.replay_calls import PublicCall
 from dpreg.audit.replay_options import random_call
 from dpreg.audit.replay_report import Failure, ReplayReport
 from dpreg.audit.replay_shrink import shrunk
@@ -157,14 +158,14 @@ def replay(
 
 
 def _add(report: ReplayReport, number: int, *, shrink: bool) -> None:
-    rng = np.random.default_rng([report.seed, number - 1])
-    if rng.random() < _TESTS:
+    rng, call = drawn(report.seed, number)
+    if call is None:
         lost, what = counted_pair(rng, number - 1)
         if lost > 1:
             report.failures.append(Failure(None, f"dp_test: {what}", number))
         report.add("dp_test()", {}, [("blocks with a small p-value", lost)], refused=False)
         return
-    case = random_case(rng, random_call(rng))
+    case = random_case(rng, call)
     moved: list[tuple[str, float]] = []
     refused = False
     try:
@@ -178,6 +179,12 @@ def _add(report: ReplayReport, number: int, *, shrink: bool) -> None:
         moved = [(re.sub(r"\d+(\.\d+)?", "#", label), share) for label, share in found.moved]
         refused = found.refused
     report.add(case.call.title, case.call.options, moved, refused=refused)
+
+
+def drawn(seed: int, number: int) -> tuple[np.random.Generator, PublicCall | None]:
+    """Return the call of a pair, None for `dp_test`, and what draws its tables."""
+    rng = np.random.default_rng([seed, number - 1])
+    return rng, None if rng.random() < _TESTS else random_call(rng)
 
 
 def _leak_of(case: Case) -> str | None:
