@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -235,6 +236,9 @@ def test_a_fit_goes_to_json_and_back(model, fitted):
     again = kind.from_json(fit.to_json())
     assert again.to_json() == fit.to_json()
     assert str(again) == str(fit)
+    shown = {"ordinal": "Ordered Logit", "multinomial": "Multinomial Logit"}[model]
+    assert re.search(rf"^Model: +{shown} +Epsilon:", str(again.summary()), re.M)
+    assert f"Private {shown} Regression Results" in str(fit.summary())
     new = people(5)
     pd.testing.assert_frame_equal(again.predict(new), fit.predict(new))
     other = RESULTS["multinomial" if model == "ordinal" else "ordinal"]
