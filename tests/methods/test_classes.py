@@ -278,6 +278,33 @@ def test_few_records_are_an_outcome(model, rows):
         assert isinstance(found, (dpreg.NotReleased, RESULTS[model]))
 
 
+def persons(count, rows):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=count * rows)
+    y = np.searchsorted([-1.0, 0.5], 0.5 * x + rng.logistic(size=len(x)))
+    return {"y": y, "x": x, "who": np.repeat(np.arange(count), rows)}
+
+
+def test_a_generous_limit_of_rows_leaves_something_to_tell():
+    """Four loud steps had errors four to seven times as large."""
+    asked = {"levels": {"y": [0, 1, 2]}, "unit": "who", "max_rows": 60}
+    truth = np.array([0.5, -1.0, 0.5])
+    data = persons(20_000, 5)
+    for seed in range(3):
+        fit = dpreg.dp_ordinal("y ~ x", data, 1.0, 1e-6, rng=seed, **asked)
+        assert (fit.bse < 0.02).all()
+        assert (np.abs(fit.estimates - truth) < 0.1).all()
+
+
+@both
+def test_where_nothing_is_told_of_units_with_many_rows_that_limit_is_named(model):
+    asked = {"levels": {"y": [0, 1, 2]}, "unit": "who", "max_rows": 60}
+    found = CALLS[model]("y ~ x", persons(300, 5), 1.0, 1e-6, rng=1, **asked)
+    assert isinstance(found, dpreg.NotReleased)
+    assert "with 60 rows per unit, eps is too small" in str(found)
+    assert "smaller max_rows" in str(found)
+
+
 @both
 def test_classes_without_covariates_have_their_shares(model):
     data = people(20000, model)
