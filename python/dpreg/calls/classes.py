@@ -188,8 +188,8 @@ def dp_multinomial(
     Notes
     -----
     It estimates by maximum likelihood, by four steps, or two where records are few, that begin at a
-    model without slopes.  Each record has a row for each class but the most common one by noisy counts, made in batches and
-    never stored.  Covariances are clustered by unit.
+    model without slopes.  Each record has a row for each class but the most common one by noisy
+    counts, made in batches and never stored.  Covariances are clustered by unit.
 
     References
     ----------
