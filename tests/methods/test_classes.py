@@ -296,6 +296,18 @@ def test_a_generous_limit_of_rows_leaves_something_to_tell():
         assert (np.abs(fit.estimates - truth) < 0.1).all()
 
 
+def test_few_steps_reach_the_root_of_steep_slopes():
+    """Two from a model without slopes did not."""
+    rng = np.random.default_rng(5)
+    for seed in range(4):
+        x = rng.normal(size=3000)
+        y = np.searchsorted([0.0, 0.7, 1.3], 0.8 * x + rng.normal(size=3000))
+        asked = {"link": "probit", "levels": {"y": [0, 1, 2, 3]}, "rng": seed}
+        fit = dpreg.dp_ordinal("y ~ x", {"y": y, "x": x}, 1.0, 1e-6, **asked)
+        gap = (fit.estimates - [0.8, 0.0, 0.7, 1.3]) / fit.bse.to_numpy()
+        assert np.abs(gap).max() < 4.5
+
+
 @both
 def test_where_nothing_is_told_of_units_with_many_rows_that_limit_is_named(model):
     asked = {"levels": {"y": [0, 1, 2]}, "unit": "who", "max_rows": 60}

@@ -106,9 +106,9 @@ def dp_ordinal(
 
     Notes
     -----
-    It estimates by maximum likelihood, also where odds are not proportional, by four steps, or two
-    where records are few, that begin at a model without slopes.  Each record has a row for each
-    threshold, made in batches and never stored.  Covariances are clustered by unit.
+    It estimates by maximum likelihood, also where odds are not proportional, by four steps, or
+    three where records are few, that begin at a model without slopes.  Each record has a row for
+    each threshold, made in batches and never stored.  Covariances are clustered by unit.
 
     References
     ----------
