@@ -18,6 +18,7 @@ from dpreg.data.bounds import Bounds
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms
+from dpreg.data.formula.parse import read_terms
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import FormulaProblem, Problem
 from dpreg.data.schema import no_column
@@ -268,6 +269,7 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
     levels = schema.with_levels(asked.levels)[name].levels
     if levels is None:
         raise _undeclared(name)
+    read_terms(asked.formula, schema.columns)
     number = f"I({_number(left, name, levels)})"
     request = replace(asked, formula=f"{number} ~ {right}")
     problem = replace(session, request=request).pose()
