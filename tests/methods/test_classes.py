@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -235,6 +236,9 @@ def test_a_fit_goes_to_json_and_back(model, fitted):
     again = kind.from_json(fit.to_json())
     assert again.to_json() == fit.to_json()
     assert str(again) == str(fit)
+    shown = {"ordinal": "Ordered Logit", "multinomial": "Multinomial Logit"}[model]
+    assert re.search(rf"^Model: +{shown} +Epsilon:", str(again.summary()), re.M)
+    assert f"Private {shown} Regression Results" in str(fit.summary())
     new = people(5)
     pd.testing.assert_frame_equal(again.predict(new), fit.predict(new))
     other = RESULTS["multinomial" if model == "ordinal" else "ordinal"]
@@ -272,6 +276,45 @@ def test_few_records_are_an_outcome(model, rows):
     for formula in ("y ~ x", "y ~ 1"):
         found = CALLS[model](formula, people(9)[:rows], 1.0, levels=LEVELS, rng=1)
         assert isinstance(found, (dpreg.NotReleased, RESULTS[model]))
+
+
+def persons(count, rows):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=count * rows)
+    y = np.searchsorted([-1.0, 0.5], 0.5 * x + rng.logistic(size=len(x)))
+    return {"y": y, "x": x, "who": np.repeat(np.arange(count), rows)}
+
+
+def test_a_generous_limit_of_rows_leaves_something_to_tell():
+    """Four loud steps had errors four to seven times as large."""
+    asked = {"levels": {"y": [0, 1, 2]}, "unit": "who", "max_rows": 60}
+    truth = np.array([0.5, -1.0, 0.5])
+    data = persons(20_000, 5)
+    for seed in range(3):
+        fit = dpreg.dp_ordinal("y ~ x", data, 1.0, 1e-6, rng=seed, **asked)
+        assert (fit.bse < 0.02).all()
+        assert (np.abs(fit.estimates - truth) < 0.1).all()
+
+
+def test_few_steps_reach_the_root_of_steep_slopes():
+    """Two from a model without slopes did not."""
+    rng = np.random.default_rng(5)
+    for seed in range(4):
+        x = rng.normal(size=3000)
+        y = np.searchsorted([0.0, 0.7, 1.3], 0.8 * x + rng.normal(size=3000))
+        asked = {"link": "probit", "levels": {"y": [0, 1, 2, 3]}, "rng": seed}
+        fit = dpreg.dp_ordinal("y ~ x", {"y": y, "x": x}, 1.0, 1e-6, **asked)
+        gap = (fit.estimates - [0.8, 0.0, 0.7, 1.3]) / fit.bse.to_numpy()
+        assert np.abs(gap).max() < 4.5
+
+
+@both
+def test_where_nothing_is_told_of_units_with_many_rows_that_limit_is_named(model):
+    asked = {"levels": {"y": [0, 1, 2]}, "unit": "who", "max_rows": 60}
+    found = CALLS[model]("y ~ x", persons(300, 5), 1.0, 1e-6, rng=1, **asked)
+    assert isinstance(found, dpreg.NotReleased)
+    assert "with 60 rows per unit, eps is too small" in str(found)
+    assert "smaller max_rows" in str(found)
 
 
 @both

@@ -159,8 +159,7 @@ class OfClasses(StackedResults):
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: odds ratios."""
-        title = f"{self._title} Regression"
-        return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, title=title)
+        return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, model=self._title)
 
     @classmethod
     def _head(cls) -> dict[str, str]:

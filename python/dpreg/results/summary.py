@@ -95,19 +95,19 @@ def summarize(
     alpha: float,
     *,
     exp: bool = False,
-    title: str | None = None,
+    model: str | None = None,
     counts: Mapping[str, float] | None = None,
 ) -> Summary:
     """Lay out `table`, the coefficients of `fit` with intervals of level 1 - `alpha`.
 
-    The title is that of the family unless there is one, and private counts that of `unit_noun`.
+    The model is that of the family unless there is one, and private counts that of `unit_noun`.
     """
     shown = {unit_noun(fit): fit.units} if counts is None else counts
-    head = _head(fit, title or f"{_title(fit.family)} Regression", shown)
+    head = _head(fit, model, shown)
     return Summary((head, _body(fit, table, alpha, exp)), _notes(fit))
 
 
-def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
+def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
     from statsmodels.iolib.summary import Summary as Tables
 
     claim = fit.privacy
@@ -129,12 +129,13 @@ def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
         if fit.estimand.effect:
             right.append(("Max. clipping effect:", [fit.estimand.effect]))
     if not fit.family.least_squares:
-        left.insert(1, ("Model Family:", [fit.family.label]))
+        kind = ("Model Family:", [fit.family.label]) if model is None else ("Model:", [model])
+        left.insert(1, kind)
         right.insert(0, ("Link Function:", [fit.family.link.capitalize()]))
     tables = Tables()
     tables.add_table_2cols(
         fit,
-        title=f"Private {title} Results",
+        title=f"Private {model or _title(fit.family)} Regression Results",
         gleft=left,
         gright=right,
         yname=fit.response,

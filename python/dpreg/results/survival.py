@@ -228,7 +228,7 @@ class DPSurvival(StackedResults):
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: hazard ratios."""
         counts = {"Records": self.units, "Events": self.events}
         table = self.tidy(alpha, exp=exp)
-        shown = summarize(self, table, alpha, exp=exp, title=_TITLE, counts=counts)
+        shown = summarize(self, table, alpha, exp=exp, model=_TITLE, counts=counts)
         if not self.periods.varying:
             return shown
         try:
