@@ -63,7 +63,7 @@ def _beside(named: Mapping[str, DPResults], title: str | None) -> tuple[Any, ...
 
 
 def _table(named: Mapping[str, DPResults], title: str | None) -> Any:
-    terms = list(dict.fromkeys(term for fit in named.values() for term in fit.names))
+    terms = list(dict.fromkeys(term for fit in named.values() for term in fit.params.index))
     cells, stubs = [], []
     for term in terms:
         columns = [_cell(fit, term) for fit in named.values()]
@@ -102,7 +102,7 @@ def _numbered(fits: Sequence[DPResults]) -> dict[str, DPResults]:
 
 
 def _cell(fit: DPResults, term: str) -> tuple[str, str]:
-    if term not in fit.names:
+    if term not in fit.params.index:
         return "", ""
     estimate, error = float(fit.params[term]), float(fit.bse[term])
     return f"{estimate:.5g}", "" if np.isnan(error) else f"({error:.3g})"

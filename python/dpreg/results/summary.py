@@ -110,6 +110,8 @@ def summarize(
 def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
     from statsmodels.iolib.summary import Summary as Tables
 
+    from dpreg.results.predict import stats_table
+
     claim = fit.privacy
     left = [
         ("Dep. Variable:", [fit.response]),
@@ -122,8 +124,9 @@ def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
         ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
     ]
     if fit.stats is not None:
-        left.append(("R-squared:", [_cell("", fit.stats.rsquared)]))
-        right.append(("Sigma:", [_cell("", math.sqrt(fit.stats.scale))]))
+        squared, sigma = stats_table(fit.stats, 0.05)[["estimate", "std err"]].to_numpy()
+        left.append(("R-squared:", [_with_error(*squared)]))
+        right.append(("Sigma:", [_with_error(*sigma)]))
     if fit.estimand is not None:
         left.append(("Estimand:", [fit.estimand.name]))
         if fit.estimand.effect:
@@ -143,6 +146,10 @@ def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
     return tables.tables[0]
 
 
+def _with_error(estimate: float, error: float) -> str:
+    return _cell("", estimate) + ("" if np.isnan(error) else f" (s.e. {error:.2g})")
+
+
 def _title(family: Family) -> str:
     return _OF_LINKS.get(family.link, _TITLES[family.name])
 
@@ -159,14 +166,8 @@ def unit_noun(fit: Fitted) -> str:
 
 
 def _body(fit: Fitted, table: pd.DataFrame, alpha: float, exp: bool) -> Any:
-    table = estimated(table)
     table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
     return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
-
-
-def estimated(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out offsets, whose coefficient is given."""
-    return table[~table.index.str.startswith("offset(")]
 
 
 def table_of(
