@@ -113,7 +113,5 @@ def _notes(named: Mapping[str, DPResults]) -> tuple[str, ...]:
     seeded = [title for title, fit in named.items() if fit.privacy.seeded]
     if seeded:
         notes.append(f"NOT PRIVATE, made from a seed: {', '.join(seeded)}.")
-    notes.append(
-        "Each fit spent its own eps and delta; the costs of fits to the same units add up."
-    )
+    notes.append("Each fit spent its own eps and delta; those of fits to the same units add up.")
     return tuple(notes)
