@@ -119,6 +119,24 @@ def test_three_estimates_are_put_together_by_their_noise():
     assert np.isnan(combined([0, 0, 0], [np.nan, 1, 1], [1, 1, 1])[1]).all()
 
 
+def test_three_estimates_are_put_together_when_one_has_hardly_any_noise():
+    """An inverse ended a call that was paid for: `LinAlgError`, found by a replay."""
+    means, covariance, _ = combined([1.0, 0.2, 0.9], [1e-20, 2.0, 3.0], [0.0, 0.0, 0.0])
+    np.testing.assert_allclose(means, [0.08, 1.08])
+    np.testing.assert_allclose(covariance, np.full((2, 2), 1.2))
+    means, covariance, _ = combined([1.0, 0.2, 0.9], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(means, [0.2, 0.9])
+    np.testing.assert_array_equal(covariance, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("variance", [-1e-12, 0.0, np.nan])
+def test_a_variance_that_rounding_made_negative_is_none(variance):
+    """The pseudoinverse of what is no number raises an error, in a call that was paid for."""
+    treatment = np.diag([variance, 1.0])
+    found = remainder(np.eye(4), treatment, np.ones(2), 100.0, np.ones(2), 0.5)
+    assert np.isnan(found).all()
+
+
 def test_the_remainder_is_the_variance_of_the_product_of_errors():
     rng = np.random.default_rng(2)
     n, share, w = 4000, 0.3, 2

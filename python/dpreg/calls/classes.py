@@ -13,7 +13,7 @@ from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level, listed
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
-from dpreg.calls.stacked import Stacked, bounded, check_columns, known_limits, rows_of_a_unit
+from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
 from dpreg.data.bounds import Bounds
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.containers import open_source
@@ -308,8 +308,8 @@ def _check_terms(records: Terms, kind: Any) -> None:
 
 
 def _records(terms: Terms, classes: int) -> Terms:
-    """Return the terms of records with public limits of dummies, and of the number of the class."""
-    known = {**known_limits(terms), terms.response: (0.0, float(classes - 1))}
+    """Return the terms of records with public limits of the number of the class."""
+    known = {**terms.ranges, terms.response: (0.0, float(classes - 1))}
     return replace(terms, ranges={n: pair for n, pair in known.items() if n not in terms.bounds})
 
 

@@ -8,9 +8,6 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 
-# Effect, mean without and mean with the treatment, by the two means.
-_SHAPE = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-
 
 def combined(
     estimates: Sequence[float], totals: Sequence[float], samplings: Sequence[float]
@@ -35,16 +32,21 @@ def combined(
     values, total, own = (np.asarray(x, dtype=np.float64) for x in (estimates, totals, samplings))
     known = bool(np.isfinite(total).all() and np.isfinite(own).all())
     noise = np.maximum(total - own, 1e-9 * total) if known else np.ones(3)
-    weighted = _SHAPE.T / np.where(noise > 0, noise, 1.0)
-    inverse = np.linalg.inv(weighted @ _SHAPE)
-    means = inverse @ (weighted @ values)
+    share = noise / max(float(noise.sum()), np.finfo(float).tiny)
+    # Generalised least squares, written without an inverse: one noise may be far less than others.
+    off = values[0] - (values[2] - values[1])
+    means = np.array([values[1] - share[1] * off, values[2] + share[2] * off])
     if not known:
         return means, np.full((2, 2), np.nan), np.full((2, 2), np.nan)
+    both = noise[1] * share[2]
+    of_noise = np.array(
+        [[noise[1] * (share[0] + share[2]), both], [both, noise[2] * (share[0] + share[1])]]
+    )
     between = (own[1] + own[2] - own[0]) / 2
     most = np.sqrt(own[1] * own[2])
     between = float(np.clip(between, -most, most))
     sampling = np.array([[own[1], between], [between, own[2]]])
-    return means, sampling + inverse, sampling
+    return means, sampling + of_noise, sampling
 
 
 def remainder(
@@ -78,10 +80,11 @@ def remainder(
         NaN if a coefficient has no standard error.
     """
     w = len(treatment)
-    if not all(np.isfinite(given).all() for given in (outcomes, treatment, sampling)):
+    with np.errstate(all="ignore"):  # rounding may have made a variance 0, or less
+        errors = np.sqrt(np.diag(treatment))
+        alike = treatment / np.outer(errors, errors)
+    if not all(np.isfinite(given).all() for given in (outcomes, alike, sampling)):
         return np.full((2, 2), np.nan)
-    errors = np.sqrt(np.diag(treatment))
-    alike = treatment / np.outer(errors, errors)
     form = np.linalg.pinv(alike, hermitian=True) / np.outer(sampling, sampling) / units
     forms = (-form * slopes[0] / (1 - share), form * slopes[1] / share)
     return np.array(
