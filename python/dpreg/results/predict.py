@@ -278,10 +278,8 @@ def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     if stats is None:
         raise ArgumentError("fit_stats", "was not asked for", (*add("fit_stats", True), " to the "
                             "call, which pays for it"))  # fmt: skip
-    sigma = math.sqrt(stats.scale)
-    estimates = np.array([stats.rsquared, sigma])
-    # The root of a variance, by the delta method.
-    errors = np.array([stats.rsquared_error, stats.scale_error / (2 * sigma)])
+    estimates = np.array([stats.rsquared, stats.sigma])
+    errors = np.array([stats.rsquared_error, stats.sigma_error])
     margin = NORMAL.critical_value(alpha) * errors
     return pd.DataFrame(
         {

@@ -110,8 +110,6 @@ def summarize(
 def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
     from statsmodels.iolib.summary import Summary as Tables
 
-    from dpreg.results.predict import stats_table
-
     claim = fit.privacy
     left = [
         ("Dep. Variable:", [fit.response]),
@@ -124,9 +122,9 @@ def _head(fit: Fitted, title: str, counts: Mapping[str, float]) -> Any:
         ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
     ]
     if fit.stats is not None:
-        squared, sigma = stats_table(fit.stats, 0.05)[["estimate", "std err"]].to_numpy()
-        left.append(("R-squared:", [_with_error(*squared)]))
-        right.append(("Sigma:", [_with_error(*sigma)]))
+        stats = fit.stats
+        left.append(("R-squared:", [_with_error(stats.rsquared, stats.rsquared_error)]))
+        right.append(("Sigma:", [_with_error(stats.sigma, stats.sigma_error)]))
     if fit.estimand is not None:
         left.append(("Estimand:", [fit.estimand.name]))
         if fit.estimand.effect:
