@@ -331,7 +331,7 @@ def test_an_offset_is_added_as_it_is():
         np.searchsorted([-0.8, 0.9], data["shift"] + np.random.default_rng(3).logistic(size=20000))
     ]
     fit = dpreg.dp_ordinal("y ~ offset(shift)", data, 30.0, levels=LEVELS, rng=1)
-    assert fit.params["offset(shift)"] == 1.0
+    assert fit.estimates[fit.names.index("offset(shift)")] == 1.0
     np.testing.assert_allclose(fit.thresholds, [-0.8, 0.9], atol=0.06)
 
 

@@ -142,9 +142,10 @@ def test_an_offset_is_taken_off_the_response(method, inference):
     assert fit.names == ("Intercept", "x", "offset(t)", "g")
     others = [0, 1, 3]
     np.testing.assert_array_equal(fit.estimates[others], same.estimates)
-    np.testing.assert_array_equal(fit.bse.to_numpy()[others], same.bse)
-    assert fit.params["offset(t)"] == 1
-    assert fit.bse["offset(t)"] == 0 or fit.covariance is None
+    np.testing.assert_array_equal(fit.bse, same.bse)
+    assert fit.estimates[2] == 1
+    assert fit.covariance is None or (fit.covariance[2] == 0).all()
+    assert "offset(t)" not in fit.params
     new = data.head(50)
     straight = fit.predict(new, winsorise=False) - new["t"]
     np.testing.assert_allclose(straight, same.predict(new, winsorise=False), atol=1e-9)

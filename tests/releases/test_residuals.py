@@ -138,7 +138,9 @@ def test_what_was_asked_for_is_released_within_the_same_allowance(method):
     noise = fit.diagnostics.deviation * np.sqrt(fit.diagnostics.counts.size)
     assert abs(fit.diagnostics.counts.sum() - 20_000) < 5 * noise
     assert "took 15% of the squared mu" in " ".join(fit.notes)
-    assert "R-squared" in str(fit.summary())
+    error = stats["std err"]["R-squared"]
+    printed = " ".join(str(fit.summary()).split())
+    assert f"R-squared: {fit.rsquared:.4f} (s.e. {error:.2g})" in printed
     again = dpreg.DPResults.from_json(fit.to_json())
     assert again.stats == fit.stats
     np.testing.assert_array_equal(again.diagnostics.counts, fit.diagnostics.counts)

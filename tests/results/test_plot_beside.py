@@ -51,3 +51,18 @@ def test_a_seeded_fit_is_marked(fit, ax):
 def test_more_fits_than_can_be_distinguished_are_refused(fit, number):
     with pytest.raises(ValueError, match=r"^fits must be 1 to 4 fits"):
         plot_beside({str(k): fit for k in range(number)})
+
+
+def test_terms_are_those_that_were_asked_for_in_their_order(fit, ax):
+    pytest.importorskip("matplotlib").use("Agg")
+    names = lambda axes: [text.get_text() for text in axes.get_yticklabels()]  # noqa: E731
+    assert names(fit.plot(ax, terms=["depth", "Intercept"])) == ["depth", "Intercept"]
+    assert names(fit.plot(terms="depth")) == ["depth"]
+    assert names(fit.plot()) == ["log(carat)", "depth"]
+    drawn = [line for line in fit.plot(terms=["depth"]).lines if line.get_marker() == "o"]
+    assert drawn[0].get_xdata() == pytest.approx(fit.tvalues[["depth"]])
+    for plot in (fit.plot, lambda terms: plot_beside({"a": fit}, terms=terms)):
+        with pytest.raises(dpreg.ArgumentError, match="no coefficient 'dept'; perhaps 'depth'"):
+            plot(terms=["dept"])
+    with pytest.raises(TypeError, match="write terms"):
+        fit.plot(parm=["depth"])

@@ -88,7 +88,7 @@ def test_a_name_stays_beside_its_numbers_where_narrower_columns_have_room_for_it
     assert any(line.startswith("godimportant ") for line in lines)
 
 
-def test_an_offset_has_no_place_in_a_plot():
+def test_an_offset_has_no_place_in_a_plot_or_a_table():
     pytest.importorskip("matplotlib").use("Agg")
     rng = np.random.default_rng(1)
     data = {"y": rng.normal(size=2000), "x": rng.normal(size=2000), "z": rng.normal(size=2000)}
@@ -96,6 +96,10 @@ def test_an_offset_has_no_place_in_a_plot():
     assert [label.get_text() for label in fit.plot().get_yticklabels()] == ["x"]
     ax = plot_beside({"a": fit})
     assert [label.get_text() for label in ax.get_yticklabels()] == ["x"]
+    named = [fit.params, fit.bse, fit.pvalues, fit.conf_int(), fit.tidy(), fit.cov_params().T]
+    assert all(list(table.index) == ["Intercept", "x"] for table in (*named, fit.cov_params()))
+    assert list(fit.marginal_effects(data).index) == ["x"]
+    assert "offset" not in str(dpreg.compare([fit]))
 
 
 def test_advice_and_coefficients_of_rare_levels_are_explained():

@@ -23,7 +23,7 @@ TOPICS = {
     ),
     "Results": (
         "dp_lm_methods", "predict.dp_lm", "anova.dp_lm", "update.dp_lm", "dp_lm_tidiers",
-        "dp_compare", "dp_plots", "dp_lm_packages",
+        "dp_compare", "fit_stats", "dp_plots", "dp_autoplots", "dp_lm_packages",
     ),
     "Plans and budgets": ("dp_plan", "dp_budget", "dp_partition", "dp_records"),
     "Options": ("dp_methods", "dp_selectors"),

@@ -20,6 +20,7 @@ _SYNONYMS = {
     "eps": "epsilon", "data": "df dataset frame", "unit": "group groups cluster subject id",
     "levels": "categories", "k": "n_features n_features_to_select", "d": "features",
     "n": "rows nobs n_obs", "cuts": "breaks times", "start": "start_time", "ledger": "path file",
+    "terms": "parm variables coefs",
 }  # fmt: skip
 # What is written for an argument that is missing, and for the formula of a function.
 _LIKE = {"cuts": [90, 180, 365], "k": 5, "treatment": "arm"}

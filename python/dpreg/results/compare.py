@@ -63,7 +63,7 @@ def _beside(named: Mapping[str, DPResults], title: str | None) -> tuple[Any, ...
 
 
 def _table(named: Mapping[str, DPResults], title: str | None) -> Any:
-    terms = list(dict.fromkeys(term for fit in named.values() for term in fit.names))
+    terms = list(dict.fromkeys(term for fit in named.values() for term in fit.params.index))
     cells, stubs = [], []
     for term in terms:
         columns = [_cell(fit, term) for fit in named.values()]
@@ -102,7 +102,7 @@ def _numbered(fits: Sequence[DPResults]) -> dict[str, DPResults]:
 
 
 def _cell(fit: DPResults, term: str) -> tuple[str, str]:
-    if term not in fit.names:
+    if term not in fit.params.index:
         return "", ""
     estimate, error = float(fit.params[term]), float(fit.bse[term])
     return f"{estimate:.5g}", "" if np.isnan(error) else f"({error:.3g})"
@@ -113,7 +113,5 @@ def _notes(named: Mapping[str, DPResults]) -> tuple[str, ...]:
     seeded = [title for title, fit in named.items() if fit.privacy.seeded]
     if seeded:
         notes.append(f"NOT PRIVATE, made from a seed: {', '.join(seeded)}.")
-    notes.append(
-        "Each fit spent its own eps and delta; the costs of fits to the same units add up."
-    )
+    notes.append("Each fit spent its own eps and delta; those of fits to the same units add up.")
     return tuple(notes)

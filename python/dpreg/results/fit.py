@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
 from dpreg.results.described import why_absent
 from dpreg.results.document import Saved, check_fit
+from dpreg.results.fitted import estimated
 from dpreg.results.testing import LinearTests
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class DPResults(Saved, LinearTests):
 
     @hinted("tidy")
     def tidy(self, alpha: float = 0.05, *, exp: bool = False) -> pd.DataFrame:
-        """Return a table with one row per coefficient.
+        """Return a table with one row per coefficient that was estimated.
 
         Parameters
         ----------
@@ -146,7 +147,7 @@ class DPResults(Saved, LinearTests):
         with np.errstate(invalid="ignore", over="ignore"):
             privacy = np.sqrt(np.maximum(error**2 - sampling**2, 0.0))
             coef, lower, upper = map(shown, (self.estimates, found["lower"], found["upper"]))
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "coef": coef,
                 "std err": error,
@@ -159,6 +160,7 @@ class DPResults(Saved, LinearTests):
             },
             index=pd.Index(self.names, name="term"),
         )
+        return estimated(table)
 
     @hinted("predict")
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
@@ -286,9 +288,21 @@ class DPResults(Saved, LinearTests):
         """Draw observed against predicted shares of a binomial family, with intervals."""
         return drawn("plot_calibration", self, ax)
 
-    def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
-        """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
-        return drawn("plot_coefficients", self, ax, alpha)
+    @hinted("plot")
+    def plot(
+        self, ax: Axes | None = None, alpha: float = 0.05, *, terms: Sequence[str] | None = None
+    ) -> Axes:
+        """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Of matplotlib.  Default: of a new figure.
+        alpha : float
+        terms : str or sequence of str, optional
+            Which coefficients, in this order.  Default: all but the intercept.
+        """
+        return drawn("plot_coefficients", self, ax, alpha, terms)
 
     @hinted("summary")
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,14 @@ from dpreg.results.described import DescribedModel
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Table = TypeVar("Table", "pd.DataFrame", "pd.Series[Any]")
+
+
+def estimated(table: Table) -> Table:
+    """Leave offsets out of a series or table by coefficient: theirs is given."""
+    found: Table = table[~table.index.str.startswith("offset(")]
+    return found
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -50,13 +58,13 @@ class Fitted:
 
     @property
     def params(self) -> pd.Series:
-        """Coefficients, labelled by term."""
-        return self._series(self.estimates, "coef")
+        """Coefficients, labelled by term; those of offsets are 1 and left out, as in `tidy`."""
+        return estimated(self._series(self.estimates, "coef"))
 
     @property
     def bse(self) -> pd.Series:
         """Standard errors, sampling and privacy together; NaN without inference."""
-        return self._series(self._standard_errors(), "std err")
+        return estimated(self._series(self._standard_errors(), "std err"))
 
     @property
     def nobs(self) -> float:
@@ -67,14 +75,15 @@ class Fitted:
     def model(self) -> DescribedModel:
         """Names of the response and the coefficients, for statsmodels' `summary_col`."""
         seeded = " (NOT PRIVATE)" if self.privacy.seeded else ""
-        return DescribedModel(self.response + seeded, list(self.names))
+        return DescribedModel(self.response + seeded, list(self.params.index))
 
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the coefficients, sampling and privacy together."""
         import pandas as pd
 
         names = list(self.names)
-        return pd.DataFrame(self._known_covariance, index=names, columns=names)
+        table = pd.DataFrame(self._known_covariance, index=names, columns=names)
+        return estimated(estimated(table).T)
 
     @property
     def _known_covariance(self) -> Doubles:

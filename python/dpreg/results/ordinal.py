@@ -60,7 +60,7 @@ class DPOrdinal(OfClasses):
     @property
     def thresholds(self) -> pd.Series:
         """The thresholds between classes, as released; noise may have changed their order."""
-        return self.params.iloc[len(self.classes.covariates) :]
+        return self._series(self.estimates, "coef").iloc[len(self.classes.covariates) :]
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: odds ratios."""

@@ -20,7 +20,7 @@ from dpreg.data.schema import Column, Schema, no_column
 from dpreg.estimation.inference.law import NORMAL
 from dpreg.estimation.inference.residuals import FitStats
 from dpreg.results.contrasts import covariances_known, errors_where_known, wald_columns
-from dpreg.results.fitted import Fitted
+from dpreg.results.fitted import Fitted, estimated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,7 +268,7 @@ def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     kept = [j for j, name in enumerate(fit.names) if name != "Intercept"]
     columns = {"dy/dx": effects, "std err": error, **wald_columns(effects, error, fit.law, alpha)}
     table = pd.DataFrame(columns, index=pd.Index(fit.names, name="term"))
-    return table.iloc[kept]
+    return estimated(table.iloc[kept])
 
 
 def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
@@ -278,10 +278,8 @@ def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     if stats is None:
         raise ArgumentError("fit_stats", "was not asked for", (*add("fit_stats", True), " to the "
                             "call, which pays for it"))  # fmt: skip
-    sigma = math.sqrt(stats.scale)
-    estimates = np.array([stats.rsquared, sigma])
-    # The root of a variance, by the delta method.
-    errors = np.array([stats.rsquared_error, stats.scale_error / (2 * sigma)])
+    estimates = np.array([stats.rsquared, stats.sigma])
+    errors = np.array([stats.rsquared_error, stats.sigma_error])
     margin = NORMAL.critical_value(alpha) * errors
     return pd.DataFrame(
         {

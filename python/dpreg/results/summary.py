@@ -122,8 +122,9 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
         ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
     ]
     if fit.stats is not None:
-        left.append(("R-squared:", [_cell("", fit.stats.rsquared)]))
-        right.append(("Sigma:", [_cell("", math.sqrt(fit.stats.scale))]))
+        stats = fit.stats
+        left.append(("R-squared:", [_with_error(stats.rsquared, stats.rsquared_error)]))
+        right.append(("Sigma:", [_with_error(stats.sigma, stats.sigma_error)]))
     if fit.estimand is not None:
         left.append(("Estimand:", [fit.estimand.name]))
         if fit.estimand.effect:
@@ -144,6 +145,10 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
     return tables.tables[0]
 
 
+def _with_error(estimate: float, error: float) -> str:
+    return _cell("", estimate) + ("" if np.isnan(error) else f" (s.e. {error:.2g})")
+
+
 def _title(family: Family) -> str:
     return _OF_LINKS.get(family.link, _TITLES[family.name])
 
@@ -160,14 +165,8 @@ def unit_noun(fit: Fitted) -> str:
 
 
 def _body(fit: Fitted, table: pd.DataFrame, alpha: float, exp: bool) -> Any:
-    table = estimated(table)
     table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
     return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
-
-
-def estimated(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out offsets, whose coefficient is given."""
-    return table[~table.index.str.startswith("offset(")]
 
 
 def table_of(

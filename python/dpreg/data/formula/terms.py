@@ -187,8 +187,9 @@ class _Reader:
     def read_call(self, node: ast.Call) -> None:
         name = self.called(node.func)
         if name not in ROW_FUNCTIONS:
-            if name in LEARNS_FROM_DATA:
-                raise self.learns(name, node)
+            learns = self.learns(name, node)
+            if learns is not None:
+                raise learns
             if name in FOREIGN:
                 why, instead = FOREIGN[name]
                 raise self.refuse(why, self.about_first(node, instead))

@@ -27,6 +27,16 @@ class FitStats:
     scale_error: float
     most_residual: float  # Larger residuals count as this.
 
+    @property
+    def sigma(self) -> float:
+        """Root of `scale`."""
+        return math.sqrt(self.scale)
+
+    @property
+    def sigma_error(self) -> float:
+        """Standard error of `sigma`, by the delta method."""
+        return self.scale_error / (2 * self.sigma)
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:

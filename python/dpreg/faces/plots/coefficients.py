@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError
+from dpreg.base.errors import ArgumentError, closest
 from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, cost_of, new_axes, without_box
-from dpreg.results.summary import estimated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,17 +30,23 @@ _SPREAD = 0.5
 _MOST_NUMBERS = 15
 
 
-def plot_coefficients(fit: DPResults, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+def plot_coefficients(
+    fit: DPResults,
+    ax: Axes | None = None,
+    alpha: float = 0.05,
+    terms: Sequence[str] | None = None,
+) -> Axes:
     """Draw coefficients with intervals: what sampling alone would have, and all of it.
 
-    Intercepts are left out if there are others.  Coefficients are divided by their standard error,
-    so that columns in any unit share an axis; a line at 0 is no effect, an arrow leads to what is
-    too far out.  Their values are on the right.  If all are too far out, intervals are drawn around
-    the estimates.  Without standard errors coefficients are drawn as they are.
+    Without `terms` intercepts are left out if there are others.  Coefficients are divided by their
+    standard error, so that columns in any unit share an axis; a line at 0 is no effect, an arrow
+    leads to what is too far out.  Their values are on the right.  If all are too far out, intervals
+    are drawn around the estimates.  Without standard errors coefficients are drawn as they are.
     """
-    table = estimated(fit.tidy(alpha))
-    slopes = ~table.index.isin(fit._intercepts)
-    table = table[slopes] if slopes.any() else table
+    table = fit.tidy(alpha)
+    if terms is None:
+        terms = [term for term in table.index if term not in fit._intercepts] or list(table.index)
+    table = table.loc[_chosen(terms, list(table.index))]
     ax = new_axes(ax, 1.6 + 0.32 * len(table))
     place = np.arange(len(table), dtype=float)[::-1]
     if fit.covariance is None:
@@ -176,16 +181,17 @@ def plot_beside(
     if not 1 <= len(fits) <= len(_STYLES):
         raise ArgumentError("fits", f"must be 1 to {len(_STYLES)} fits, got {len(fits)}")
     tables = {title: _table(fit, alpha) for title, fit in fits.items()}
+    named = list(dict.fromkeys(term for table in tables.values() for term in table.index))
     if terms is None:
-        named = dict.fromkeys(term for table in tables.values() for term in table.index)
         terms = [term for term in named if term != "Intercept"]
+    terms = _chosen(terms, named)
     ax = new_axes(ax, 1.4 + (0.16 + 0.12 * len(fits)) * len(terms))
     place = np.arange(len(terms), dtype=float)[::-1]
     offsets = _SPREAD * (0.5 - (np.arange(len(fits)) + 0.5) / len(fits))
     for (title, table), (color, marker), offset in zip(
         tables.items(), _STYLES, offsets, strict=False
     ):
-        values = table.reindex(list(terms))[["coef", "lower", "upper"]].to_numpy(float)
+        values = table.reindex(terms)[["coef", "lower", "upper"]].to_numpy(float)
         # Without an interval a coefficient is not estimable.
         known = np.isfinite(values).all(axis=1)
         coef, lower, upper = values[known].T
@@ -202,10 +208,21 @@ def plot_beside(
     return ax
 
 
+def _chosen(terms: Sequence[str], named: Sequence[str]) -> list[str]:
+    """Return the terms to draw, which may be one; refuse those that are no coefficient."""
+    chosen = [terms] if isinstance(terms, str) else list(terms)
+    for term in chosen:
+        if term not in named:
+            meant = closest(term, named)
+            advice = f"perhaps {meant!r} was meant" if meant else f"write {named[-1]!r}"
+            raise ArgumentError("terms", f"there is no coefficient {term!r}", advice)
+    return chosen
+
+
 def _table(fit: DPResults | pd.DataFrame, alpha: float) -> pd.DataFrame:
     from dpreg.results.fit import DPResults
 
-    return estimated(fit.tidy(alpha)) if isinstance(fit, DPResults) else fit
+    return fit.tidy(alpha) if isinstance(fit, DPResults) else fit
 
 
 def plot_correlations(moments: DPMoments, ax: Axes | None = None) -> Axes:
