@@ -32,7 +32,8 @@ print(fit.wald_test("color[T.E] = color[T.F], color[T.F] = color[T.G]"))
 print(fit.anova())
 
 # %% [markdown]
-# Tests of true hypotheses reject about as often as they should, privacy noise included: see
+# Tests of one true row reject about as often as they should, privacy noise included; of four rows,
+# .08 of true hypotheses at the 5% level, because covariances are noisy too: see
 # `tests/benchmarks/tests.md`. `method="tukey"` releases no covariances: its standard errors of
 # combinations are upper bounds, and its joint tests are Bonferroni tests.
 #
