@@ -33,7 +33,7 @@ print(fit.anova())
 
 # %% [markdown]
 # Tests of one true row reject about as often as they should, privacy noise included; of four rows,
-# .08 of true hypotheses at the 5% level, because covariances are noisy too: see
+# .09 of true hypotheses at the 5% level, because covariances are noisy too: see
 # `tests/benchmarks/tests.md`. `method="tukey"` releases no covariances: its standard errors of
 # combinations are upper bounds, and its joint tests are Bonferroni tests.
 #
