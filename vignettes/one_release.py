@@ -32,7 +32,8 @@ print(fit.wald_test("color[T.E] = color[T.F], color[T.F] = color[T.G]"))
 print(fit.anova())
 
 # %% [markdown]
-# Tests of true hypotheses reject about as often as they should, privacy noise included: see
+# Tests of one true row reject about as often as they should, privacy noise included; of four rows,
+# .09 of true hypotheses at the 5% level, because covariances are noisy too: see
 # `tests/benchmarks/tests.md`. `method="tukey"` releases no covariances: its standard errors of
 # combinations are upper bounds, and its joint tests are Bonferroni tests.
 #
@@ -64,9 +65,9 @@ m.plot()
 # residuals to clip instead, and sampling errors assume a constant variance, enlarged by the
 # kurtosis of the rows. On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1,
 # five models each) the median coverage of intervals is .94, with 2.8 times the width of a sandwich
-# interval and none blank; five calls with a fifth of eps have .93, 4.9 times, and 12% blank. Where a
-# few rows determine the coefficients, moments cover less (diamonds .56, house_8L .66), and five calls
-# more often than they do (.88 and .79).
+# interval and none blank; five calls with a fifth of eps have .93, 4.9 times, and 12% blank. Where
+# a few rows determine the coefficients, moments cover less (diamonds .56, house_8L .66), and five
+# calls more often than they do (.88 and .79).
 #
 # As after any selection, private or not, the intervals of the model that `subsets` ranks first are
 # too narrow.
