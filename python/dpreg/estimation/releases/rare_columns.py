@@ -22,8 +22,8 @@ _MOSTLY = 0.5
 _SEEN, _FAR_SEEN, _BESIDE, _NEAR = 4.0, 5.5, 2.5, 10
 
 
-# A column in which no cell holds values is nearly always 0 where noise hides no more than this share
-# of the rows: those of 40 dummies of 20,000 rows are hidden there, and seen in second moments.
+# A column in which no cell holds values is nearly always 0 where noise hides no more than this
+# share of the rows: those of 40 dummies of 20,000 rows are hidden, and seen in second moments.
 _HIDDEN = 0.004
 
 
