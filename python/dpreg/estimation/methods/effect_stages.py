@@ -37,6 +37,14 @@ class Known(NamedTuple):
     share: float
 
 
+class SmallArm(NamedTuple):
+    """What released numbers say of scores of which few are long, those of a small arm."""
+
+    scales: Scales
+    rare: tuple[float, float]  # See `Standardised.rare`.
+    kept: float  # Of squares, where rows are as short as in second moments.
+
+
 class Stages:
     """Stages whose squared mu add up to that of the allowance at most.
 
@@ -75,14 +83,18 @@ class Stages:
         vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
         return self._fitted(label, with_scales(design, noise, scales, vote))
 
-    def mean(self, label: str, design: Design, share: float) -> Release | Declined:
-        """Release the mean of a response, whose scale is found first."""
+    def mean(
+        self, label: str, design: Design, share: float, known: SmallArm | None
+    ) -> Release | Declined:
+        """Release the mean of a response, whose scale is found first unless it is known."""
         noise = self.stage(min(share, self.left))
-        scales = column_scales(
-            design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
-        )
-        begun = with_scales(design, noise, scales, VOTE_SHARE)
-        return self._fitted(label, replace(begun, few=_FEW_SCORES))
+        if known is None:
+            scales = column_scales(
+                design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
+            )
+            return self._fitted(label, _of_scores(design, noise, scales))
+        begun = _of_scores(design, noise, known.scales)
+        return self._fitted(label, replace(begun, rare=known.rare, least=1 - known.kept))
 
     def _fitted(self, label: str, begun: Standardised) -> Release | Declined:
         found = begun.declined or newton_fit(begun)
@@ -92,6 +104,10 @@ class Stages:
     def declined(self, outcome: Declined) -> Declined:
         """Return the outcome with all parts."""
         return replace(outcome, parts=tuple(self.parts))
+
+
+def _of_scores(design: Design, noise: GaussianReleases, scales: Scales) -> Standardised:
+    return replace(with_scales(design, noise, scales, VOTE_SHARE), few=_FEW_SCORES)
 
 
 def known_scales(design: Design, spending: Stages, family: Family) -> Known:
