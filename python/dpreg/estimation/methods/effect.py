@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
 from dpreg.base.passes import expect
 from dpreg.data.arms import (
-    FARTHEST,
     Alone,
     AtLimits,
     EffectScores,
@@ -30,17 +28,15 @@ from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.inference.effect import combined, remainder, without_noise
 from dpreg.estimation.methods.effect_stages import (
     Known,
-    SmallArm,
     Stages,
     known_scales,
     scales_interacted,
     scales_of,
+    small_arm,
     terms_of,
 )
 from dpreg.estimation.newton.fit import newton_passes
-from dpreg.estimation.newton.whitening import SQUARES_KEPT
 from dpreg.estimation.releases.limits import regressor_limits
-from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import EventCounts, MomentSums
 from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
@@ -52,10 +48,6 @@ _OUTCOMES, _TREATMENT, _AT_LIMITS, _SLOPES = 0.3, 0.2, 0.005, 0.03
 _REGRESSION = 0.65
 # Of the scores: of the effect, and of the mean outcome of each arm.
 _EFFECT, _MEAN = 0.6, 0.2
-# Scores are no longer than so many residuals over the probability of an arm, about.
-_LONGEST = 3.5
-# The model of an outcome is off by no more than this, squared, in deviations of the outcome.
-_MOST_OFF = 1e6
 # Scores for the mean outcomes without and with the treatment, and for the difference.
 _SCORES = {"effect": (-1.0, 1.0), "untreated": (1.0, 0.0), "treated": (0.0, 1.0)}
 
@@ -188,7 +180,9 @@ class TreatmentEffect:
             made = EffectScores(models.lines, chance, self.overlap, _SCORES[score])
             rows = one_row_each(design, made, terms)
             part = spending.left if score == "effect" else share * left
-            arm = None if chance is None else self._small_arm(known, models, _SCORES[score])
+            arm = None
+            if chance is not None:
+                arm = small_arm(known, made, models.covariance)
             fit = spending.mean(f"{score}: ", rows, part, arm)
             if isinstance(fit, Declined):
                 return spending.declined(fit)
@@ -209,45 +203,6 @@ class TreatmentEffect:
             at_limits=at_limits, deviation=deviation,
             propensity=None if models.treatment is None else models.treatment.params,
         )  # fmt: skip
-
-    def _small_arm(
-        self, known: Known, models: _Models, weights: tuple[float, float]
-    ) -> SmallArm | None:
-        """Return what released numbers say of doubly robust scores, if an arm of theirs is small.
-
-        A score has the residual of its outcome over the probability of its arm: of a small arm few
-        rows have one, and all that the model of its outcome is off by is in these.  Scales that are
-        looked for are those of other rows.  So the mean of 2,000 scores, of which one in 20 was of
-        a treated row, was what the model said, and intervals covered in .44.
-        """
-        treated = known.share if self.propensity is None else self.propensity
-        chances = [chance for chance, weight in zip((1 - treated, treated), weights, strict=True)
-                   if weight]  # fmt: skip
-        kept = SQUARES_KEPT * min(chances)
-        if kept >= 1:
-            return None
-        own = known.scales
-        centre, spread = np.append(1.0, own.centre[1:-1]), np.append(0.0, own.scale[1:-1])
-        moments, w = np.outer(centre, centre) + np.diag(spread**2), len(centre)
-        middle = squares = longest = 0.0
-        for arm, (weight, line) in enumerate(zip(weights, models.lines, strict=True)):
-            part = slice(arm * w, (arm + 1) * w)
-            slope = line.family.slope(line.predictor(centre[None, 1:]))[0] / own.scale[-1]
-            off = (models.covariance[part, part] * moments).sum() * slope**2
-            off = float(np.nan_to_num(np.clip(off, 0.0, _MOST_OFF)))
-            residual = float(own.scale[-1]) ** 2 * (1 + off)
-            chance = treated if arm else 1 - treated
-            middle += weight * float(line.mean(centre[None, 1:])[0])
-            squares += weight**2 * residual / chance
-            longest = max(longest, _LONGEST * abs(weight) * math.sqrt(residual) / chance)
-        middle = float(np.nan_to_num(np.clip(middle, -FARTHEST, FARTHEST)))
-        scale, every = math.sqrt(squares), np.ones(1, dtype=bool)
-        scales = Scales(
-            low=np.array([middle - longest]), high=np.array([middle + longest]),
-            centre=np.array([middle]), scale=np.array([scale]), given=every,
-            spread=np.array([np.inf]), seen=every, response_found=True, units=own.units,
-        )  # fmt: skip
-        return SmallArm(scales, (longest / scale, min(chances)), kept)
 
     def _at_limits(self, design: Design, chance: Line, spending: Stages) -> tuple[float, float]:
         rows = one_row_each(design, AtLimits(chance, self.overlap), terms_of("limit", (), BINOMIAL))
