@@ -163,9 +163,12 @@ def small_arm(known: Known, scores: EffectScores, covariance: Doubles) -> SmallA
         weight, line = scores.weights[arm], scores.outcomes[arm]
         part = slice(arm * w, (arm + 1) * w)
         slope = line.family.slope(line.predictor(centre[None, 1:]))[0] / own.scale[-1]
-        off = (covariance[part, part] * moments).sum() * slope**2
-        off = float(np.nan_to_num(np.clip(off, 0.0, _MOST_OFF)))
-        residual = float(own.scale[-1]) ** 2 * (1 + off)
+        # By the errors of the model, which may not be known, or by how its means differ.
+        apart = line.params.copy()
+        apart[0] -= line.family.predictor(float(own.centre[-1]))
+        offs = (covariance[part, part] * moments).sum(), apart @ moments @ apart
+        off = float(np.clip(np.fmin(*offs) * slope**2, 0.0, _MOST_OFF))
+        residual = float(own.scale[-1]) ** 2 * (1 + float(np.nan_to_num(off)))
         middle += weight * float(line.mean(centre[None, 1:])[0])
         squares += weight**2 * residual / chances[arm]
         longest = max(longest, _LONGEST * abs(weight) * math.sqrt(residual) / chances[arm])
