@@ -63,9 +63,10 @@ m.plot()
 # The disadvantages: rows with a large norm, response included, are clipped, because there are no
 # residuals to clip instead, and sampling errors assume a constant variance, enlarged by the
 # kurtosis of the rows. On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1,
-# five models each) the median coverage of intervals is .92, with 3.3 times the width of a sandwich
-# interval and none blank; five calls with a fifth of eps have .93, 4.3 times, and 7% blank. Where a
-# few rows determine the coefficients both cover less (house_8L .66 and .75, diamonds .53 and .64).
+# five models each) the median coverage of intervals is .94, with 2.8 times the width of a sandwich
+# interval and none blank; five calls with a fifth of eps have .93, 4.9 times, and 12% blank. Where a
+# few rows determine the coefficients, moments cover less (diamonds .56, house_8L .66), and five calls
+# more often than they do (.88 and .79).
 #
 # As after any selection, private or not, the intervals of the model that `subsets` ranks first are
 # too narrow.

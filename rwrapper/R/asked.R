@@ -4,6 +4,8 @@
 NUMBERS_GIVEN <- c(eps = "1", mu = "0.5", rho = "0.1", delta = "1e-6", k = "5", split = "0.5", max_rows = "5",
                    weight_limit = "10", memory = "2e9", propensity = "0.5", blocks = "12", threshold = "0.2",
                    n = "50000", d = "10", effect = "0.2", power = "0.8", events = "1000", event_rate = "0.3")
+# Arguments that are a name in quotes.
+QUOTED <- c("unit", "treatment", "strata", "time_varying", "method", "select")
 FLAGS_GIVEN <- c("inference", "fit_stats", "diagnostics")
 
 # What is sent in another form than it was given.
@@ -34,6 +36,8 @@ begun <- function(name, hints, ...) {
   # Before all else: dp_records() stops here when the call is evaluated again.
   force(frame$data)
   others <- setdiff(names(formals(f)), c("formula", "data", "weights", "statistic", "..."))
+  data <- data_of(frame$data)
+  for (argument in intersect(QUOTED, names(typed))) check_quoted(argument, typed, frame, names(data))
   given <- mget(Filter(Negate(absent), others), frame)
   check_numbers(given["eps"])
   given <- Filter(Negate(is.null), given)
@@ -41,7 +45,6 @@ begun <- function(name, hints, ...) {
   for (argument in intersect(FLAGS_GIVEN, names(given))) check_flag(given[[argument]], argument)
   check_bounds(given$bounds)
   budget_sent(given$budget)
-  data <- data_of(frame$data)
   check_unit(given$unit, data)
   given$weights <- weight_column(typed$weights, function() frame$weights, data)
   list(call = public_call(typed, name), formula = as_formula(frame$formula), data = data, given = given)

@@ -28,6 +28,29 @@ check_text <- function(x, name, example) {
   refuse(name, " must be one text, such as ", name, " = ", example, ", not ", described(x))
 }
 
+# unit = pid, as other packages take it: `pid` is no variable, or one that is no text.
+check_quoted <- function(argument, typed, frame, columns) {
+  name <- typed[[argument]]
+  if (!is.name(name)) return(invisible())
+  text <- as.character(name)
+  found <- tryCatch(get(argument, frame), error = identity)
+  meant <- is.null(found) || is.character(found) || inherits(found, "dp_options")
+  if (inherits(found, "error") || (text %in% columns && !meant))
+    refuse(argument, " must be in quotes; write ", argument, " = \"", text, "\"")
+}
+
+# What match.arg() does, with a message that says what may be written.
+one_of <- function(x) {
+  name <- deparse(substitute(x))
+  choices <- eval(formals(sys.function(sys.parent()))[[name]], parent.frame())
+  if (identical(x, choices)) return(choices[1L])
+  at <- if (is_text(x)) pmatch(x, choices) else NA
+  if (!is.na(at)) return(choices[at])
+  quoted <- dQuote(choices, FALSE)
+  last <- length(quoted)
+  refuse(name, " must be ", paste(quoted[-last], collapse = ", "), " or ", quoted[last], ", not ", described(x))
+}
+
 check_flag <- function(x, name) {
   if (is.logical(x) && length(x) == 1L && !is.na(x)) return(invisible())
   refuse(name, " must be TRUE or FALSE, not ", described(x))

@@ -59,7 +59,7 @@ dp_ordinal <- function(formula, data, eps, delta = 1e-5, method = c("logistic", 
                        budget = NULL, memory = NULL, rng = NULL, ...) {
   asked <- begun("dp_ordinal", CLASS_HINTS, ...)
   asked$given$method <- NULL
-  asked$given$link <- c(logistic = "logit", probit = "probit")[[match.arg(method)]]
+  asked$given$link <- c(logistic = "logit", probit = "probit")[[one_of(method)]]
   fit <- class_fit("ordinal", asked, asked$given$link)
   if (inherits(fit, "dp_ordinal")) fit$zeta <- fit$coefficients[thresholds_of(fit)]
   fit
@@ -147,8 +147,8 @@ predict.dp_classes <- function(object, newdata, type = c("class", "probs"), inte
                                level = 0.95, winsorise = TRUE, ...) {
   hints <- c(PREDICT_HINTS, se.fit = "write interval = \"confidence\"")
   X <- predicted_rows(object, newdata, winsorise, hints, ...)
-  type <- match.arg(type)
-  interval <- match.arg(interval)
+  type <- one_of(type)
+  interval <- one_of(interval)
   check_level(level)
   if (interval != "none" && type == "class")
     refuse("interval: write type = \"probs\": limits are those of probabilities")

@@ -36,7 +36,7 @@ generics::tidy
 
 #' @evalNamespace of_packages()
 #' @rawNamespace
-#' importFrom(stats, add1, anova, case.names, coef, confint, cooks.distance, deviance, df.residual, dfbeta, dfbetas, drop1, extractAIC, family, fitted, formula, hatvalues, influence, logLik, model.frame, model.matrix, median, nobs, predict, quantile, residuals, rstandard, rstudent, sigma, simulate, terms, update, variable.names, vcov, weights)
+#' importFrom(stats, add1, anova, case.names, coef, confint, cooks.distance, deviance, df.residual, dfbeta, dfbetas, drop1, extractAIC, family, fitted, formula, hatvalues, influence, logLik, model.frame, model.matrix, median, nobs, predict, profile, quantile, residuals, rstandard, rstudent, sigma, simulate, terms, update, variable.names, vcov, weights)
 NULL
 
 # A name that ggplot2 knows within aes().

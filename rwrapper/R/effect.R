@@ -53,9 +53,6 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
                       family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
                       levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, budget = NULL,
                       memory = NULL, rng = NULL, ...) {
-  typed <- deparsed(substitute(treatment))
-  if (!missing(treatment) && is.name(substitute(treatment)) && !exists(typed, parent.frame()))
-    refuse("treatment must be in quotes, treatment = \"", typed, "\"")
   asked <- begun("dp_effect", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level", "cluster")], ...)
   if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap))
     refuse("overlap must be two increasing numbers, such as c(0.05, 0.95), not ", described(overlap))
@@ -70,6 +67,7 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
   new_result(
     "dp_effect", answer, c("nobs", "treated", "overlap", "notes", "text", "json"),
     formula = without_records(formula), treatment = treatment, method = method,
+    family = family_sent(family),
     coefficients = stats::setNames(answer$coefficients, names), covariance = with_names(answer$covariance, names),
     sampling = stats::setNames(answer$sampling, names), call = asked$call)
 }
@@ -96,7 +94,7 @@ with_treatment <- function(formula, treatment, data, levels) {
 #' @rdname dp_effect
 #' @export
 tidy.dp_effect <- function(x, conf.level = 0.95, ...)
-  as.data.frame(tidy.dp_lm(x, conf.int = TRUE, conf.level = conf.level))
+  as.data.frame(tidy.dp_lm(x, conf.int = TRUE, conf.level = conf.level, ...))
 
 #' @rdname dp_effect
 #' @export
@@ -123,7 +121,8 @@ plot.dp_effect <- function(x, parm, level = 0.95, main = NULL, xlab = NULL, xlim
   draw_intervals(shown, at, drawn, col, control)
   ticks <- pretty(graphics::par("usr")[1:2] - control)
   graphics::axis(3, ticks + control, ticks)
-  graphics::mtext("effect, a difference of means", 3, 1.7, cex = graphics::par("cex"))
+  kind <- if (x$family == "binomial") "risks" else "means"
+  graphics::mtext(paste("effect, a difference of", kind), 3, 1.7, cex = graphics::par("cex"))
   draw_legend(FALSE, col, EFFECT_AXIS)
   invisible(limits)
 }

@@ -66,9 +66,10 @@
 #'   valid unconditionally, not only conditionally on the selection.
 #' @param levels `list(column = c("first", "second"))` for text columns.
 #' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix, such as `carat` or
-#'   `` `log(carat)` ``, of all columns of a term, or of the response. Values outside them are clipped. Bounds
-#'   must be known without the data; generous ones cost little. In a study of two or three hundred rows they
-#'   stand for the scale of a column, on which no budget is spent then, and should be near. Terms
+#'   `` `log(carat)` ``, of all columns of a term, or of the response. Values outside them are clipped, and
+#'   the coefficients are those of clipped values. Bounds must be known without the data; generous ones
+#'   cost little. In a study of two or three hundred rows they stand for the scale of a column, on which no
+#'   budget is spent then, and should be near. Terms
 #'   `poly(x, 2)`, `ns(x, 3)` and `bs(x, 5)` need the bounds of `x`: polynomials are orthogonal on them, knots
 #'   divide them into equal parts. Bounds of columns are used by `"boosted_adassp"`,
 #'   `"adassp"`, `"dpsgd"` and `"frank_wolfe"`, hence also by `"auto"`, and by `select = "sis"`, which needs

@@ -34,6 +34,7 @@ fit_stats <- function(object, level = 0.95) {
 }
 
 stats_of <- function(object, what) {
+  if (!is.null(object$family)) private_stop(what, "this model has no variance of errors beside its mean")
   if (is.null(object$stats))
     dpreg_stop("private", what, " is not available: the variance of the errors was not released; ",
                "dp_lm(fit_stats = TRUE) pays for it")
@@ -52,7 +53,7 @@ plot_diagnostics <- function(x, which = c("residuals", "qq", "calibration"), ...
                "diagnostics = TRUE in the call pays for them")
   shares <- identical(found$kind, "response")
   if (missing(which)) which <- if (shares) "calibration" else "residuals"
-  which <- match.arg(which)
+  which <- one_of(which)
   if (shares != (which == "calibration"))
     refuse("which: this family has the plot \"", if (shares) "calibration" else "residuals", "\"")
   switch(which, residuals = draw_residuals(found, ...), qq = draw_quantiles(found, ...),

@@ -7,6 +7,11 @@
 recover_data.dp_lm <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) return("this fit was made in Python from a formula that R cannot read")
   if (!is.null(object$within)) return("the effects of units are not released, and without them there are no means")
+  if (inherits(object, "dp_multinomial"))
+    return(paste("a multinomial logit has one mean for each class; write predict(fit, newdata, type = \"probs\",",
+                 "interval = \"confidence\"), or class_effects(fit, newdata)"))
+  if (length(object$periods$varying) || length(object$periods$strata))
+    return("hazards change with time or stratum; write predict(fit, newdata) for survival curves")
   needed <- regressors_of(object)
   data <- data %||% scattered_data(...)
   lacking <- setdiff(needed, names(data))
@@ -69,11 +74,37 @@ emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
   # Means of dates come as numbers.
   for (name in needed)
     if (is.numeric(grid[[name]])) grid[[name]] <- timed(grid[[name]], object$source[[name]])
+  # Thresholds and baseline hazards are no part of the means of a model of classes or of hazards.
+  X <- new_rows(object, grid)
+  own <- intersect(colnames(X), names(object$coefficients))
+  estimate <- object$coefficients[own]
+  V <- vcov(object)[own, own, drop = FALSE]
+  X <- X[, own, drop = FALSE]
+  # An offset has the coefficient 1, which is known.
+  offset <- new_offset(object, grid)
+  if (length(offset) > 1L) {
+    X <- cbind(X, offset)
+    estimate <- c(estimate, offset = 1)
+    V <- rbind(cbind(V, offset = 0), offset = 0)
+  }
   # A mean that a coefficient without a known error has a part in cannot be estimated.
-  unidentified <- is.na(object$coefficients)
+  unidentified <- is.na(estimate)
   basis <- if (any(unidentified)) diag(length(unidentified))[, unidentified, drop = FALSE]
            else matrix(NA)
-  list(X = new_rows(object, grid), bhat = object$coefficients, nbasis = basis,
-       V = vcov(object, complete = FALSE),
-       dffun = function(k, dfargs) Inf, dfargs = list(), misc = list())
+  list(X = X, bhat = estimate, nbasis = basis, V = V[!unidentified, !unidentified, drop = FALSE],
+       dffun = function(k, dfargs) Inf, dfargs = list(), misc = mean_scale(object))
+}
+
+# What emmeans calls the scale of the means, and that of the response.
+mean_scale <- function(object) {
+  if (inherits(object, "dp_ordinal")) return(list())
+  link <- object$family$link %||% "identity"
+  if (link != "identity") {
+    label <- switch(object$family$name, binomial = "prob", poisson = "rate", survival = "hazard", "response")
+    return(list(tran = link, inv.lbl = label))
+  }
+  # As of lm(): a response of log(y).
+  left <- if (length(object$formula) == 3L) object$formula[[2L]]
+  name <- if (is.call(left) && length(left) == 2L) deparsed(left[[1L]])
+  if (isTRUE(name %in% c("log", "sqrt"))) list(tran = name, inv.lbl = "response") else list()
 }

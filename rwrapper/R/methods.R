@@ -27,7 +27,7 @@
 #' @param complete `FALSE` leaves out coefficients that are not estimable.
 #' @param parm Names or positions of coefficients; all, when missing.
 #' @param level Probability with which an interval covers.
-#' @param ... Not used.
+#' @param ... Not used; `summary()`, `vcov()` and `confint()` refuse what they do not know.
 #' @return `summary()`: an object of class `summary.dp_lm`, whose `coefficients` have the columns
 #'   Estimate, Std. Error, Sampling, Privacy, z value and Pr(>|z|); the squares of Sampling
 #'   and Privacy add up to that of Std. Error. The others: as for [lm()].
@@ -48,6 +48,7 @@ NULL
 #' @rdname dp_lm_methods
 #' @export
 coef.dp_lm <- function(object, complete = TRUE, ...) {
+  check_flag(complete, "complete")
   estimate <- object$coefficients
   if (complete) estimate else estimate[!is.na(estimate)]
 }
@@ -55,6 +56,8 @@ coef.dp_lm <- function(object, complete = TRUE, ...) {
 #' @rdname dp_lm_methods
 #' @export
 vcov.dp_lm <- function(object, complete = TRUE, ...) {
+  no_more("vcov()", VCOV_HINTS, ...)
+  check_flag(complete, "complete")
   estimate <- object$coefficients
   covariance <- object$covariance
   if (is.null(covariance))
@@ -63,6 +66,10 @@ vcov.dp_lm <- function(object, complete = TRUE, ...) {
   if (complete) return(covariance)
   covariance[!is.na(estimate), !is.na(estimate), drop = FALSE]
 }
+
+RELEASED_ERRORS <- "standard errors were released with the fit, and are those of vcov(fit)"
+VCOV_HINTS <- c(type = RELEASED_ERRORS, vcov. = RELEASED_ERRORS,
+                cluster = "unit = \"id\" in the call of the fit clusters")
 
 # No residual degrees of freedom are released; tests take the normal law, or that of the method.
 #' @rdname dp_lm_methods
@@ -76,6 +83,7 @@ nobs.dp_lm <- function(object, ...) object$nobs
 #' @rdname dp_lm_methods
 #' @export
 confint.dp_lm <- function(object, parm, level = 0.95, ...) {
+  no_more("confint()", c(exp = "write exp(confint(fit))", exponentiate = "write exp(confint(fit))", conf.level = "write level = ", alpha = "write level = 0.95 for alpha = 0.05"), ...)
   check_level(level)
   estimate <- object$coefficients
   parm <- if (missing(parm)) names(estimate) else chosen_terms(parm, names(estimate))
@@ -95,9 +103,9 @@ rm(generic)
 #' @evalNamespace registered(OF_EFFECTS, "dp_effect")
 NULL
 
-check_level <- function(level) {
+check_level <- function(level, name = "level") {
   if (!is.numeric(level) || length(level) != 1L || is.na(level) || level <= 0 || level >= 1)
-    refuse("level must be between 0 and 1, such as level = 0.95, not ", described(level))
+    refuse(name, " must be between 0 and 1, such as ", name, " = 0.95, not ", described(level))
 }
 
 standard_errors <- function(object) sqrt(diag(vcov(object)))

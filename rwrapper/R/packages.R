@@ -57,10 +57,17 @@ OF_PACKAGES <- list(
   xtable = "xtable"
 )
 
-of_packages <- function()
-  c(unlist(lapply(names(OF_PACKAGES), function(package)
-      sprintf("S3method(%s::%s, dp_lm)", package, OF_PACKAGES[[package]]))),
+# Generics that ask for all coefficients, which coef() of classes does not give as a vector.
+OF_CLASSES <- list(car = c("linearHypothesis", "deltaMethod"), lmtest = c("coeftest", "coefci"))
+
+of_packages <- function() {
+  methods <- function(of, class) unlist(lapply(names(of), function(package)
+    sprintf("S3method(%s::%s, %s)", package, of[[package]], class)))
+  c(methods(OF_PACKAGES, "dp_lm"), methods(OF_CLASSES, "dp_classes"),
+    methods(list(car = "Anova", multcomp = "modelparm"), "dp_classes"),
+    methods(list(survival = c("survfit", "concordance")), "dp_survival"),
     "S3method(emmeans::recover_data, dp_not_released)")
+}
 
 # Packages that ask for the records, and what to do instead.
 records_stop <- function(what, instead) {
@@ -99,6 +106,7 @@ model_parameters.dp_lm <- function(model, ci = 0.95, exponentiate = FALSE, boots
                                    standardize = NULL, vcov = NULL, ...) {
   if (isTRUE(bootstrap) || !is.null(standardize) || !is.null(vcov))
     private_stop("model_parameters() with bootstrap, standardize or vcov")
+  check_level(ci, "ci")
   table <- tidy.dp_lm(model, conf.int = TRUE, conf.level = ci, exponentiate = isTRUE(exponentiate))
   names <- stats::setNames(table$term, table$term)
   structure(
@@ -117,6 +125,7 @@ model_parameters.dp_lm <- function(model, ci = 0.95, exponentiate = FALSE, boots
 }
 
 ci.dp_lm <- function(x, ci = 0.95, ...) {
+  check_level(ci, "ci")
   limits <- stats::confint(x, level = ci)
   data.frame(Parameter = rownames(limits), CI = ci, CI_low = limits[, 1L], CI_high = limits[, 2L],
              row.names = NULL)
@@ -138,6 +147,21 @@ prediction.dp_lm <- function(model, data = NULL, ...) {
             class = c("prediction", "data.frame"), type = "response",
             at = NULL, vcov = NA_real_, call = NULL, weighted = FALSE)
 }
+
+# A fit of classes as one of all its coefficients.
+for (package in names(OF_CLASSES))
+  for (generic in OF_CLASSES[[package]])
+    assign(paste0(generic, ".dp_classes"), eval(bquote(function(...) {
+      given <- list(...)
+      class(given[[1L]]) <- "dp_lm"
+      do.call(getExportedValue(.(package), .(generic)), given)
+    })))
+Anova.dp_classes <- stopping("car::Anova() of classes", "anova(fit) has Wald tests of terms")
+modelparm.dp_classes <- stopping("multcomp::glht() of classes", "car::linearHypothesis() tests coefficients")
+
+# survival
+survfit.dp_survival <- stopping("survfit()", "predict(fit, newdata) has curves, and plot(fit, newdata) draws them")
+concordance.dp_survival <- stopping("concordance()")
 
 # lmtest
 lrtest.dp_lm <- stopping("lrtest()", "anova(fit) has Wald tests of terms")

@@ -42,7 +42,9 @@ NULL
 #' @export
 plot.dp_lm <- function(x, parm, level = 0.95, scale = c("errors", "response"), reference = NULL,
                        main = NULL, xlab = NULL, xlim = NULL, ylim = NULL, col = NULL, cex = 1, ...) {
-  scale <- match.arg(scale)
+  if ("which" %in% ...names())
+    private_stop("plot() of residuals", "plot(fit) draws the coefficients, and plot_diagnostics(fit) what diagnostics = TRUE released")
+  scale <- one_of(scale)
   col <- chosen_colors(col, COLORS[c("total", "sampling", "accent")])
   check_reference(reference, names(x$coefficients))
   all <- names(x$coefficients)
@@ -128,7 +130,10 @@ with_error <- function(estimate, error) {
 }
 
 chosen_terms <- function(parm, all) {
-  named <- if (is.numeric(parm)) all[parm] else parm
+  if (is.numeric(parm) && length(parm) == 1L && !is.na(parm) && parm > 0 && parm < 1)
+    refuse("parm must be names or positions of coefficients, not ", described(parm), "; write level = ", parm)
+  if (is.numeric(parm) && any(parm < 0, na.rm = TRUE)) parm <- seq_along(all)[parm]
+  named <- if (is.numeric(parm)) all[replace(parm, parm != trunc(parm), NA)] else parm
   odd <- is.na(named) | !named %in% all
   if (any(odd))
     refuse("parm: there is no coefficient ", listed(parm[odd]), "; there are ", listed(all))

@@ -32,7 +32,8 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
     refuse("predict(): type must be \"response\", the mean response, ",
            if (length(types) > 1L) "or \"link\", ", "not ", described(type))
   family <- if (type == "response") object$family
-  interval <- match.arg(interval)
+  check_flag(se.fit, "se.fit")
+  interval <- one_of(interval)
   if (interval == "prediction" && !is.null(object$family))
     refuse("interval: \"prediction\" is for linear models; \"confidence\" is for the mean response")
   scale <- if (interval == "prediction") stats_of(object, "interval = \"prediction\"")$scale else 0

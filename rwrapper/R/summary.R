@@ -3,6 +3,7 @@
 #' @rdname dp_lm_methods
 #' @export
 summary.dp_lm <- function(object, ...) {
+  no_more("summary()", SUMMARY_HINTS, ...)
   estimate <- object$coefficients
   error <- standard_errors(object)
   sampling <- object$sampling %||% rep(NA_real_, length(error))
@@ -17,6 +18,11 @@ summary.dp_lm <- function(object, ...) {
                    least_p = least_p(object$law)), kept),
             class = "summary.dp_lm")
 }
+
+SUMMARY_HINTS <- c(digits = "write print(summary(fit), digits = 3)", correlation = "write cov2cor(vcov(fit))",
+                   conf.int = "write confint(fit)", level = "write confint(fit, level = 0.95)",
+                   robust = RELEASED_ERRORS, vcov = RELEASED_ERRORS, vcov. = RELEASED_ERRORS,
+                   cluster = VCOV_HINTS[["cluster"]], dispersion = "it is in the standard errors already")
 
 #' @export
 print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),

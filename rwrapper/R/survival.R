@@ -12,7 +12,7 @@
 #' `Surv()` is not called, so the package survival need not be there. The event is 0 or 1, or `TRUE` or
 #' `FALSE`; a status of 1 and 2 is not recognised from the data: write `Surv(time, status == 2)`.
 #'
-#' Coefficients named `interval[T.365]` are logarithms of the hazard in the interval that ends at 365,
+#' Coefficients named `interval365` are logarithms of the hazard in the interval that ends at 365,
 #' compared with the first; the intercept is that of the hazard of the first interval times a hundredth of
 #' its length, where covariates are 0.
 #'
@@ -79,6 +79,7 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   own <- seen_design(asked, parts$persons)
   answer <- call_release("survival", request_of(asked, design))
   own$formula <- asked$formula
+  answer$names <- gsub("interval\\[T\\.([^]]*)\\]", "interval\\1", answer$names)
   fit <- new_fit(answer, own, asked$call)
   if (inherits(fit, "dp_not_released")) return(fit)
   fit$family <- list(name = "survival", link = "log")
@@ -181,7 +182,7 @@ predict.dp_survival <- function(object, newdata, type = c("survival", "lp", "ris
                                 simultaneous = FALSE, winsorise = TRUE, ...) {
   hints <- c(PREDICT_HINTS, interval = "write level = 0.95: curves have limits")
   X <- predicted_rows(object, newdata, winsorise, hints, ...)
-  type <- match.arg(type)
+  type <- one_of(type)
   check_flag(simultaneous, "simultaneous")
   if (type != "survival") return(compared_hazards(object, X, type, se.fit, row.names(newdata)))
   table <- of_hazards(object, "survival", level, simultaneous = simultaneous, rows = pack_doubles(X), count = nrow(X))

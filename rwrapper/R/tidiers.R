@@ -40,6 +40,7 @@ tidy.dp_lm <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FA
   no_more("tidy()", character(), ...)
   check_flag(conf.int, "conf.int")
   check_flag(exponentiate, "exponentiate")
+  check_level(conf.level, "conf.level")
   table <- summary.dp_lm(x)$coefficients
   columns <- list(
     term = rownames(table), estimate = unname(table[, "Estimate"]),
@@ -90,7 +91,8 @@ augment.dp_lm <- function(x, newdata = NULL, interval = c("none", "confidence"),
   if (is.null(newdata)) private_stop("augment() without newdata")
   no_more("augment()", c(se_fit = "standard errors are always given", data = "write newdata = "),
           ...)
-  interval <- match.arg(interval)
+  interval <- one_of(interval)
+  check_level(conf.level, "conf.level")
   predicted <- stats::predict(x, newdata, se.fit = TRUE, interval = "confidence",
                               level = conf.level,
                               winsorise = winsorise)

@@ -41,7 +41,8 @@ anova.dp_lm <- function(object, ...) {
                                             object$response)))
   }
   if (length(others) > 1L || !inherits(others[[1L]], "dp_lm"))
-    refuse("anova() takes one or two fits made by dp_lm()")
+    refuse("anova() takes one or two fits made by dp_lm(); its tests are Wald tests, without a choice: write ",
+           "anova(fit) or anova(small, large)")
   nested_test(object, others[[1L]])
 }
 

@@ -17,7 +17,7 @@ usage_of <- function(generics, class) c(
 WITHHELD <- c("residuals", "fitted", "deviance", "logLik")
 # What else lm() has, and the records with it.
 OF_RECORDS <- c(WITHHELD, "case.names", "weights", "rstandard", "rstudent", "hatvalues", "cooks.distance",
-                "influence", "dfbeta", "dfbetas", "drop1", "add1", "simulate")
+                "influence", "dfbeta", "dfbetas", "drop1", "add1", "simulate", "profile")
 for (generic in OF_RECORDS)
   assign(paste0(generic, ".dp_lm"), method_of(generic, call("private_stop", paste0(generic, "()"))))
 # step() asks it first.

@@ -6,6 +6,8 @@ import contextlib
 import dataclasses
 import inspect
 import json
+import signal
+import sys
 from collections import defaultdict
 
 import numpy as np
@@ -19,7 +21,7 @@ import dpreg
 from dpreg import _core
 from dpreg.audit import ReplayReport, replay, replay_options, replay_varied
 from dpreg.audit.recordings import Leak, Luck
-from dpreg.audit.replay import measure
+from dpreg.audit.replay import Measured, measure
 from dpreg.audit.replay_calls import LEVELS, PublicCall
 from dpreg.audit.replay_held import CONTAINERS, FILES
 from dpreg.audit.replay_options import random_call
@@ -32,6 +34,8 @@ from dpreg.estimation.releases.statistics import LevelCounts
 from dpreg.estimation.selection import SELECTORS
 from dpreg.faces.cli.commands import main
 
+# Of which `dpreg.audit.replay` is the function.
+MODULE = sys.modules["dpreg.audit.replay"]
 PAIRS = 60
 SEED = 20260101
 # Found within so few pairs; `make audit` tries all, and says how soon each is found.
@@ -74,6 +78,16 @@ def test_the_seed_decides_which_pairs_there_are():
     first, again, other = (json.loads(replay(3, seed=k).to_json()) for k in (5, 5, 6))
     assert first | {"seconds": 0} == again | {"seconds": 0}
     assert first["calls"] | first["releases"] != other["calls"] | other["releases"]
+
+
+def test_a_replay_goes_on_where_another_stopped():
+    whole, first, last = (replay(k, seed=5, first=m) for k, m in ((6, 1), (4, 1), (6, 5)))
+    assert (first.pairs, last.pairs) == (4, 2)
+    assert first.calls + last.calls == whole.calls
+    assert first.releases + last.releases == whole.releases
+    worst = {label: max(one.worst.get(label, 0) for one in (first, last)) for label in whole.worst}
+    assert worst == whole.worst
+    assert "seed 5, the first is pair 5" in str(last)
 
 
 def test_no_pair_begins_after_the_time_is_over():
@@ -321,9 +335,56 @@ def test_the_command(capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)["holds"]
     assert main([*call, "--full"]) == 2
     assert "--full cannot be used together with --replay" in capsys.readouterr().err
-    for option in (["--pairs", "3"], ["--seconds", "1"], ["--json", "-"]):
+    assert main([*call, "--first", "3"]) == 2
+    assert "--first 3 is after the last of --pairs 2" in capsys.readouterr().err
+    for option in (["--pairs", "3"], ["--first", "2"], ["--seconds", "1"], ["--json", "-"]):
         assert main(["audit", *option]) == 2
         assert "needs --replay" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_reports_when_it_is_stopped(number, monkeypatch, capsys):
+    usual, cases = signal.getsignal(signal.SIGTERM), []
+
+    def stopped(case):
+        cases.append(case)
+        if len(cases) == 3:
+            signal.raise_signal(number)
+        return Measured()
+
+    monkeypatch.setattr(MODULE, "measure", stopped)
+    monkeypatch.setattr(MODULE, "_TESTS", 0.0)
+    assert main(["audit", "--replay", "--pairs", "9", "--first", "4"]) == 130
+    said = capsys.readouterr().out
+    assert "2 pairs of neighbouring tables" in said
+    assert "the first is pair 4" in said
+    assert "interrupted" in said
+    assert signal.getsignal(signal.SIGTERM) is usual
+
+
+def test_a_failure_is_kept_where_shrinking_is_stopped(monkeypatch):
+    def leaks(case):
+        raise Leak("label: moved")
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MODULE, "measure", leaks)
+    monkeypatch.setattr(MODULE, "shrunk", stopped)
+    monkeypatch.setattr(MODULE, "_TESTS", 0.0)
+    report = replay(3)
+    assert report.interrupted
+    assert [one.why for one in report.failures] == ["label: moved"]
+
+
+def test_the_command_says_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(MODULE, "measure", lambda case: Measured())
+    monkeypatch.setattr(MODULE, "_TESTS", 0.0)
+    assert main(["audit", "--replay", "--pairs", "250", "--first", "40"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(",")[0] for line in said] == [
+        "dpreg: 139 of 250 pairs", "dpreg: 239 of 250 pairs",
+    ]  # fmt: skip
 
 
 def test_the_command_fails_when_a_claim_is_broken(monkeypatch, capsys):

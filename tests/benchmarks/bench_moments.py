@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from bench_populations import DELTA, LEAST_ROWS, least_squares, usable
+from measure import write_page
 
 import dpreg
 
@@ -118,9 +119,7 @@ def main():
         table.append((entry["name"], *measured(data, options.n, options.eps, options.runs)))
         print(table[-1], flush=True)
     text = report(table, options.n, options.eps, options.runs)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+    write_page(text, options.out)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from measure import write_page
 
 import dpreg
 
@@ -113,9 +114,7 @@ def main():
         table[name] = measured(make, options.runs, options.n, options.eps)
         print(name, table[name], flush=True)
     text = report(table, options.runs, options.n, options.eps)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+    write_page(text, options.out)
 
 
 if __name__ == "__main__":

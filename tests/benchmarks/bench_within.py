@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from measure import write_page
 
 import dpreg
 
@@ -181,9 +182,7 @@ def main():
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     text = report(options.runs, options.eps)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+    write_page(text, options.out)
 
 
 if __name__ == "__main__":

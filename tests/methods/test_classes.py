@@ -82,6 +82,34 @@ def test_slopes_of_few_classes_are_not_too_steep(call, levels, slope):
     assert abs(np.mean(far)) < 0.75
 
 
+@both
+def test_a_level_of_one_record_in_eighty_costs_others_nothing(model):
+    """Errors of all slopes were 2 to 130 times the exact ones, and a third had none."""
+    rng = np.random.default_rng(4)
+    n = 22_000
+    x, g = rng.normal(size=n), rng.choice(4, n, p=[0.33, 0.33, 0.3275, 0.0125])
+    of_g = np.array([0.0, 0.3, -0.3, 0.5])[g]
+    if model == "multinomial":
+        scores = np.column_stack([0 * x, 0.2 + 0.5 * x + of_g, -0.4 - 0.3 * x - 0.5 * of_g])
+        code = (scores + rng.gumbel(size=(n, 3))).argmax(axis=1)
+    else:
+        code = np.searchsorted([-1.0, 0.5], 0.5 * x + of_g + rng.logistic(size=n))
+    data = pd.DataFrame({"y": code, "x": x, "g": np.array(list("abcd"))[g]})
+    levels = {"y": [0, 1, 2], "g": list("abcd")}
+    fit = CALLS[model]("y ~ x + C(g)", data, 1.0, levels=levels, rng=1)
+    X = np.column_stack([x, *(g == k for k in (1, 2, 3))]).astype(float)
+    if model == "multinomial":
+        exact = sm.MNLogit(code, sm.add_constant(X)).fit(disp=0)
+        params, errors = (np.asarray(of).T.ravel() for of in (exact.params, exact.bse))
+    else:
+        exact = OrderedModel(code, X, distr="logit").fit(method="bfgs", disp=0)
+        params, errors = exact.params[:4], exact.bse[:4]
+    bse = fit.bse.to_numpy()[: len(errors)]
+    rare = np.array([name.endswith("T.d]") for name in fit.names[: len(errors)]])
+    assert (bse / errors < np.where(rare, 3.0, 1.6)).all()
+    assert (np.abs(fit.estimates[: len(errors)] - params) < 3.5 * bse).all()
+
+
 def test_names_are_those_of_polr_and_multinom():
     data = people(3000)
     ordinal = dpreg.dp_ordinal("y ~ x + C(g)", data, 20.0, levels=LEVELS, rng=1)

@@ -11,6 +11,7 @@ from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.levels import Moments, beginning, shrunken
 from dpreg.estimation.releases.rows import standard_units
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 
 N = 20_000
@@ -69,6 +70,36 @@ def test_rows_of_a_rare_level_are_no_longer_than_others():
     # They have what others have, and as much again.
     assert squares[X[:, 3] == 1].mean() < 2.1 * squares.mean()
     assert ((rows @ found.change) ** 2).sum(axis=1).max() > 200 * squares.mean()
+
+
+def test_levels_of_several_classes_have_unit_second_moments():
+    """The information of classes with these probabilities, whatever the covariates of a record."""
+    X = table((0.6, 0.39, 0.01), np.random.default_rng(11))
+    found, rows = begun((0.6, 0.39, 0.01), X)
+    information = np.array([[0.2, -0.06], [-0.06, 0.16]])
+    turn = symmetric_root(information, centred=False)
+    blocks = found.of_blocks(turn)
+    moments = blocks.change.T @ np.kron(information, rows.T @ rows / len(X)) @ blocks.change
+    places = [2, 3, 6, 7]
+    np.testing.assert_allclose(moments[np.ix_(places, places)], np.eye(4), atol=1e-9)
+    assert np.flatnonzero(blocks.moments.levels).tolist() == places
+    # Others are as they were.
+    np.testing.assert_array_equal(blocks.change[:4, :2], found.change[:, :2])
+    assert blocks.shares.tolist() == [*found.shares, *found.shares]
+    beside = found.beside(2.0, 3)
+    np.testing.assert_array_equal(beside.change[:3, 1:3], 2 * found.change[1:, 2:])
+    np.testing.assert_array_equal(beside.change[3:, 3:], np.eye(3))
+    assert beside.moments.levels.tolist() == [False, True, True, False, False, False]
+    assert np.isinf(beside.moments.variance[3:]).all()
+
+
+def test_what_is_not_told_of_levels_is_not_told_of_any_class():
+    shares = (0.7, 0.299, 0.001)
+    found, _ = begun(shares, table(shares, np.random.default_rng(3)), precision=1 / 0.002)
+    blocks, beside = found.of_blocks(np.eye(2)), found.beside(1.0, 2)
+    for made, unseen in ((blocks, 2), (beside, 1)):
+        assert made.unseen.shape == (len(made.change), unseen)
+        assert made.change.shape[1] + unseen == len(made.change)
 
 
 @pytest.mark.parametrize("shares", [(0.7, 0.299, 0.001), (0.001, 0.7, 0.299), (0.3, 0.699, 0.001)])

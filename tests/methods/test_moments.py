@@ -253,3 +253,8 @@ def test_without_columns_there_are_no_moments(diamonds):
     with pytest.raises(dpreg.FormulaError, match="has no column"):
         dpreg.dp_moments("~ 1", diamonds, 1.0, budget=budget)
     assert budget.charges == ()
+
+
+def test_a_term_may_be_the_first_column_by_itself(data):
+    m = dpreg.dp_moments("~ I(y) + x", data, 1.0)
+    assert m.names == ("I(y)", "x")

@@ -111,6 +111,11 @@ def test_the_note_names_the_number_of_rows_the_effect_and_a_remedy():
         "up to about 320 influential rows may have been clipped; ordinary least squares may "
         "differ by up to 7.7 standard errors (see fit.clipping)",
     )
+    assert clipping_note(hidden.within_bounds(), "price") == (
+        "up to about 320 influential rows may have been clipped; ordinary least squares within "
+        "bounds may differ by up to 7.7 standard errors (see fit.clipping), not counting values "
+        "clipped to bounds",
+    )
     one = replace(
         estimand, name="clipped maximum likelihood", units_clipped=0.7, surely_clipped=0.6
     )
@@ -118,6 +123,24 @@ def test_the_note_names_the_number_of_rows_the_effect_and_a_remedy():
         "about 1 influential row was clipped, so these are Huber-type estimates; maximum "
         "likelihood may differ by up to 7.7 standard errors (see fit.clipping)",
     )
+
+
+def test_near_bounds_change_what_is_estimated_and_the_summary_says_so():
+    """The effect of clipping is that on least squares of values within bounds."""
+    data = skewed(1)
+    near = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, bounds={"x": (-1, 1), "y": (-3, 3)}, rng=1)
+    assert near.estimand.name.endswith("least squares within bounds")
+    assert "least squares within bounds" in str(near.summary())
+    away = {}
+    for name, of in {
+        "all": data,
+        "within": data.assign(x=data.x.clip(-1, 1), y=data.y.clip(-3, 3)),
+    }.items():
+        exact = np.polyfit(of["x"], of["y"], 1)[::-1]
+        away[name] = np.max(np.abs(near.params - exact) / near.bse)
+    assert away["within"] < near.estimand.clipping_effect + 3 < away["all"]
+    logit = dpreg.dp_glm("I(t > 0) ~ x", plain(1), 1.0, 1e-6, bounds={"x": (-1, 1)}, rng=1)
+    assert logit.estimand.name.endswith("maximum likelihood within bounds")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -19,6 +20,7 @@ import jupytext
 import nbformat
 from chunks import wrapped
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 import dpreg
 
@@ -74,7 +76,22 @@ def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
+def run(script: Path, folder: str) -> nbformat.NotebookNode:
+    """Return the notebook of a script, run in a folder."""
+    notebook = jupytext.read(script, fmt="py:percent")
+    resources = {"metadata": {"path": folder}}
+    client = NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3", resources=resources)
+    client.create_kernel_manager()
+    client.km.transport, client.km.ip = "ipc", f"{folder}/kernel"
+    client.execute()
+    return notebook
+
+
 def execute(script: Path, kept: Path, settings: Path) -> None:
+    """Write the notebook of a script; if it fails, run it once more, with other noise.
+
+    One of a thousand fits has no standard error of a coefficient that a page goes on to test.
+    """
     # Two at a time on two cores.
     os.environ |= {
         "IPYTHONDIR": str(settings),
@@ -83,17 +100,14 @@ def execute(script: Path, kept: Path, settings: Path) -> None:
         # The settings import matplotlib before the kernel says where it draws.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
-    notebook = jupytext.read(script, fmt="py:percent")
     with tempfile.TemporaryDirectory() as folder:
         for table in tables_beside(script):
             shutil.copy(table, folder)
-        resources = {"metadata": {"path": folder}}
-        client = NotebookClient(
-            notebook, timeout=PATIENCE, kernel_name="python3", resources=resources
-        )
-        client.create_kernel_manager()
-        client.km.transport, client.km.ip = "ipc", f"{folder}/kernel"
-        client.execute()
+        try:
+            notebook = run(script, folder)
+        except CellExecutionError as failure:
+            print(f"{script.name} is run again:", failure, file=sys.stderr)
+            notebook = run(script, folder)
     nbformat.write(tidied(notebook), kept)
 
 

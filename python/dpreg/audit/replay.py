@@ -105,6 +105,7 @@ def replay(
     *,
     seconds: float = float("inf"),
     seed: int = 20260101,
+    first: int = 1,
     shrink: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> ReplayReport:
@@ -113,21 +114,25 @@ def replay(
     Parameters
     ----------
     pairs : int, default 1000
-        How many; about 20,000 an hour.
+        The number of the last one; about 20,000 an hour.
     seconds : float, optional
         Stop after so many seconds.
     seed : int
         Of calls and tables, so that a report can be repeated.
+    first : int, default 1
+        The number of the first pair, to go on where another replay was stopped: what a pair is
+        depends on seed and number alone.
     shrink : bool, default True
         Reduce a failing pair to a small one, which takes up to half a minute.
     progress : callable, optional
-        Called with the number of pairs so far.
+        Called with the number of each pair before it is replayed.
 
     Returns
     -------
     ReplayReport
         Printable; `ReplayReport.holds` says whether every sum moved by its sensitivity at most and
-        nothing else differed.  It stops at the first failure, which is shrunk.
+        nothing else differed.  It stops at the first failure, which is shrunk, and when it is
+        interrupted; the report is of the pairs until then.
 
     Examples
     --------
@@ -136,33 +141,43 @@ def replay(
     True
     """
     start = time.monotonic()
-    report = ReplayReport(seed)
-    for number in range(pairs):
-        if time.monotonic() - start > seconds:
+    report = ReplayReport(seed, first)
+    for number in range(first, pairs + 1):
+        if report.failures or time.monotonic() - start > seconds:
             break
         if progress is not None:
             progress(number)
-        rng = np.random.default_rng([seed, number])
-        if rng.random() < _TESTS:
-            _add_test(report, rng)
-        else:
-            _add(report, random_case(rng, random_call(rng)), shrink=shrink)
-        if report.failures:
+        try:
+            _add(report, number, shrink=shrink)
+        except KeyboardInterrupt:
+            report.interrupted = True
             break
     report.seconds = time.monotonic() - start
     return report
 
 
-def _add(report: ReplayReport, case: Case, *, shrink: bool) -> None:
+def _add(report: ReplayReport, number: int, *, shrink: bool) -> None:
+    rng = np.random.default_rng([report.seed, number - 1])
+    if rng.random() < _TESTS:
+        lost, what = counted_pair(rng, number - 1)
+        if lost > 1:
+            report.failures.append(Failure(None, f"dp_test: {what}", number))
+        report.add("dp_test()", {}, [("blocks with a small p-value", lost)], refused=False)
+        return
+    case = random_case(rng, random_call(rng))
+    moved: list[tuple[str, float]] = []
+    refused = False
     try:
         found = measure(case)
     except Leak as leak:
-        smallest, why = shrunk(case, str(leak), _leak_of) if shrink else (case, str(leak))
-        report.failures.append(Failure(smallest, why, report.pairs + 1))
-        report.add(case.call.title, case.call.options, [], refused=False)
-        return
-    moved = [(re.sub(r"\d+(\.\d+)?", "#", label), share) for label, share in found.moved]
-    report.add(case.call.title, case.call.options, moved, refused=found.refused)
+        # Before it is shrunk, which may be interrupted.
+        report.failures.append(Failure(case, str(leak), number))
+        if shrink:
+            report.failures[-1] = Failure(*shrunk(case, str(leak), _leak_of), number)
+    else:
+        moved = [(re.sub(r"\d+(\.\d+)?", "#", label), share) for label, share in found.moved]
+        refused = found.refused
+    report.add(case.call.title, case.call.options, moved, refused=refused)
 
 
 def _leak_of(case: Case) -> str | None:
@@ -171,10 +186,3 @@ def _leak_of(case: Case) -> str | None:
     except Leak as leak:
         return str(leak)
     return None
-
-
-def _add_test(report: ReplayReport, rng: np.random.Generator) -> None:
-    lost, what = counted_pair(rng, report.pairs)
-    if lost > 1:
-        report.failures.append(Failure(None, f"dp_test: {what}", report.pairs + 1))
-    report.add("dp_test()", {}, [("blocks with a small p-value", lost)], refused=False)

@@ -67,7 +67,8 @@ class ReplayReport:
 
     Attributes
     ----------
-    seed : int
+    seed, first : int
+        What pairs there are, and the number of the first one.
     seconds : float
     calls, refused, options : Counter
         Pairs by call, those of them that were refused, and pairs by option.
@@ -76,9 +77,12 @@ class ReplayReport:
     worst : dict
         Largest change by label, as a share of the sensitivity.
     failures : list of Failure
+    interrupted : bool
+        Whether it was, by a signal.
     """
 
     seed: int
+    first: int = 1
     seconds: float = 0.0
     calls: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -86,6 +90,7 @@ class ReplayReport:
     releases: Counter[str] = field(default_factory=Counter)
     worst: dict[str, float] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    interrupted: bool = False
 
     def add(
         self,
@@ -119,6 +124,7 @@ class ReplayReport:
             {
                 "dpreg": __version__,
                 "seed": self.seed,
+                "first": self.first,
                 "pairs": self.pairs,
                 "refused": self.refused.total(),
                 "seconds": round(self.seconds, 1),
@@ -148,7 +154,8 @@ class ReplayReport:
         return "\n".join(
             [
                 f"dpreg {__version__}: {self.pairs:,} pairs of neighbouring tables in "
-                f"{self.seconds:,.0f} s, seed {self.seed}",
+                f"{self.seconds:,.0f} s, seed {self.seed}, the first is pair {self.first:,}",
+                *(["interrupted: these are the pairs until then"] if self.interrupted else []),
                 f"{self.releases.total():,} changes compared; "
                 f"{len(self.failures)} failed",
                 "",

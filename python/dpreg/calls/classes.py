@@ -13,11 +13,12 @@ from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level, listed
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
-from dpreg.calls.stacked import Stacked, bounded, check_columns, known_limits, rows_of_a_unit
+from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
 from dpreg.data.bounds import Bounds
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms
+from dpreg.data.formula.parse import read_terms
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import FormulaProblem, Problem
 from dpreg.data.schema import no_column
@@ -268,6 +269,7 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
     levels = schema.with_levels(asked.levels)[name].levels
     if levels is None:
         raise _undeclared(name)
+    read_terms(asked.formula, schema.columns)
     number = f"I({_number(left, name, levels)})"
     request = replace(asked, formula=f"{number} ~ {right}")
     problem = replace(session, request=request).pose()
@@ -306,8 +308,8 @@ def _check_terms(records: Terms, kind: Any) -> None:
 
 
 def _records(terms: Terms, classes: int) -> Terms:
-    """Return the terms of records with public limits of dummies, and of the number of the class."""
-    known = {**known_limits(terms), terms.response: (0.0, float(classes - 1))}
+    """Return the terms of records with public limits of the number of the class."""
+    known = {**terms.ranges, terms.response: (0.0, float(classes - 1))}
     return replace(terms, ranges={n: pair for n, pair in known.items() if n not in terms.bounds})
 
 

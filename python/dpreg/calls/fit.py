@@ -142,6 +142,9 @@ def published(
             privacy=privacy,
             selected=selected,
         )
+    estimand = outcome.estimand
+    if estimand is not None and (terms.bounds or terms.data_bounds):
+        estimand = estimand.within_bounds()
     return DPResults(
         formula=formula,
         response=terms.response,
@@ -153,7 +156,7 @@ def published(
         units=outcome.units,
         privacy=privacy,
         law=outcome.law,
-        notes=(*clipping_note(outcome.estimand, terms.response), *outcome.notes),
+        notes=(*clipping_note(estimand, terms.response), *outcome.notes),
         selected=selected,
         limits=outcome.limits,
         no_errors=outcome.no_errors,
@@ -161,7 +164,7 @@ def published(
         stats=outcome.stats,
         diagnostics=outcome.diagnostics,
         clipping=outcome.clipping,
-        estimand=outcome.estimand,
+        estimand=estimand,
         start=outcome.start,
     )
 

@@ -17,7 +17,7 @@ from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
 from dpreg.data.changed_rows import clipped, refuse_offsets
 from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
-from dpreg.data.formula.parse import split_effects
+from dpreg.data.formula.parse import read_terms, split_effects
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem, check_order
 from dpreg.data.sampling import check_max_rows
@@ -187,6 +187,7 @@ def _posed(session: Session) -> tuple[Session, Problem]:
     _check_effects(asked.formula)
     columns = " + ".join(map(_quoted, schema.columns)) or "1"
     right = _DOT.sub(columns, _right_hand_side(asked.formula))
+    read_terms(right)
     for name, column in schema.columns.items():
         if column.kind in ("numeric", "categorical"):
             first = name
@@ -242,7 +243,7 @@ def _number(name: str, schema: Schema) -> str:
     """Return a term that has one number in each row, and is complete where the column is."""
     levels = schema[name].levels
     if levels is None or schema[name].kind == "numeric":
-        return f"I({_quoted(name)})"
+        return f"I(1 * {_quoted(name)})"  # I() of the column may be one of the terms
     return f"I({_quoted(name)} == {levels[0]!r})"
 
 

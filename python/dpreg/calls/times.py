@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from dpreg.base.errors import FormulaError
 from dpreg.calls.session import Session
+from dpreg.data.formula.parse import read_terms
 from dpreg.data.formula.surv import SurvFormula
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
@@ -21,6 +22,7 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
         return session.pose()
     if _UNNAMED.search(surv.right):
         raise FormulaError("formula", f"{surv.right!r} must name the {wanted}", *advice)
+    read_terms(surv.right)
     problem = replace(session, request=replace(session.request, formula=surv.columns)).pose()
     for part in (surv.start, surv.event):
         dummies = [name for name in problem.terms.names if name.startswith(f"I({part})[T.")]

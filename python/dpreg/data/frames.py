@@ -6,6 +6,7 @@ Python list holds is not declared, and is read as numbers unless levels are give
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -58,7 +59,7 @@ def frame_source(data: Any) -> RowSource:
 def _named(names: Sequence[Any]) -> list[str]:
     """Return the names of columns as text, all different."""
     named = [str(name) for name in names]
-    again = sorted({name for name in named if named.count(name) > 1})
+    again = sorted(name for name, times in Counter(named).items() if times > 1)
     if again:
         raise SchemaError("data", f"two columns are both named {again[0]!r}", "rename one")
     return named
@@ -106,10 +107,10 @@ def _polars_column(name: str, kind: Any) -> Column:
 
 
 def _pandas_source(frame: Any) -> RowSource:
-    names = _named(frame.columns)
+    typed = zip(_named(frame.columns), frame.dtypes, strict=True)
     columns = {
-        name: _pandas_column(name, frame.dtypes.iloc[place], _column_of(frame, place))
-        for place, name in enumerate(names)
+        name: _pandas_column(name, dtype, _column_of(frame, place))
+        for place, (name, dtype) in enumerate(typed)
     }
     return MemorySource(columns, lambda: len(frame))
 

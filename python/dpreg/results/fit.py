@@ -72,7 +72,7 @@ class DPResults(Saved, LinearTests):
         Largest possible effect of clipping on each coefficient, compared with least squares
         (maximum likelihood) without clipping; estimated from noisy counts of large scores, whose
         tail is extrapolated.  None: not estimated.  Not included in the standard errors.  A few
-        extreme rows are not detected.
+        extreme rows are not detected, and values that were clipped to `bounds` not counted.
     estimand : Estimand or None
         What the coefficients estimate, the clipping thresholds, and the largest effect of
         clipping in standard errors; None: not described.

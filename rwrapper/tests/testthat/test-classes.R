@@ -113,5 +113,5 @@ test_that("what cannot be used is refused, before the charge", {
     refused("needs unit", max_rows = 2)
   }
   expect_error(dp_multinomial(y ~ x + offset(w), data, eps = 1), "leave it out", class = "dpreg_usage")
-  expect_error(dp_ordinal(y ~ x, data, eps = 1, method = "cloglog"), "should be one of")
+  expect_error(dp_ordinal(y ~ x, data, eps = 1, method = "cloglog"), "method must be \"logistic\" or \"probit\"", class = "dpreg_usage")
 })

@@ -44,6 +44,18 @@ test_that("errors, intervals and the table agree", {
   expect_named(modelled$overlap, c("rows", "std_err", "units", "low", "high"), ignore.order = TRUE)
 })
 
+test_that("the effect on an outcome of 0 and 1 is drawn as a difference of risks", {
+  needs_python("dp_effect")
+  written <- function(...) {
+    found <- dp_effect(..., cohort(), eps = 3, treatment = "drug", rng = 1)
+    grDevices::dev.control("enable")
+    plot(found)
+    paste(deparse(grDevices::recordPlot()[[1L]]), collapse = "")
+  }
+  expect_match(written(I(y > 1) ~ age, family = binomial()), "effect, a difference of risks")
+  expect_match(written(y ~ age), "effect, a difference of means")
+})
+
 test_that("units, budgets and outcomes that are no number", {
   needs_python("dp_effect")
   data <- cohort()

@@ -31,9 +31,42 @@ test_that("what is missing or long is named without its length", {
     expect_match(wrong(eval(e)), "^formula and data are in the wrong order; write the formula first")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = 1, cluster = "id")), "write unit = \"id\"")
   expect_match(wrong(dp_multinomial(cut ~ carat, diamonds, eps = 1, ref = "Ideal")), "relevel")
-  expect_match(wrong(dp_effect(price ~ carat, diamonds, eps = 1, treatment = arm)), "in quotes, treatment = \"arm\"")
+  expect_match(wrong(dp_effect(price ~ carat, diamonds, eps = 1, treatment = arm)), "in quotes; write treatment = \"arm\"")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = diamonds$carat)), "not a long vector$")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = as.list(diamonds$carat))), "not a long list$")
+})
+
+test_that("names without quotes are answered with the name in quotes", {
+  wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
+  expect_identical(wrong(dp_lm(price ~ carat, diamonds, 1, unit = pid)), "unit must be in quotes; write unit = \"pid\"")
+  expect_match(wrong(dp_glm(price ~ carat, diamonds, 1, unit = cut)), "write unit = \"cut\"")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, 1, method = tukey)), "write method = \"tukey\"")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, 1, select = kendall, k = 1)), "write select = \"kendall\"")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, 1, weights = depht)), "did you mean 'depth'")
+  none <- NULL
+  expect_s3_class(dp_lm(price ~ carat, diamonds, 1, unit = none, rng = 1), "dp_lm")
+})
+
+test_that("second arguments of generics are refused with what to write", {
+  needs_python()
+  fit <- fit_of()
+  wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
+  expect_match(wrong(vcov(fit, "x")), "complete must be TRUE or FALSE, not \"x\"")
+  expect_match(wrong(vcov(fit, type = "HC3")), "no argument 'type': standard errors were released")
+  expect_match(wrong(coef(fit, "depth")), "complete must be TRUE or FALSE")
+  expect_match(wrong(summary(fit, 3)), "too many arguments")
+  expect_match(wrong(summary(fit, digits = 3)), "write print\\(summary\\(fit\\), digits = 3\\)")
+  expect_match(wrong(confint(fit, 0.9)), "write level = 0.9")
+  expect_match(wrong(confint(fit, 1.5)), "no coefficient '1.5'")
+  expect_identical(rownames(confint(fit, -1)), names(coef(fit))[-1])
+  expect_match(wrong(confint(fit, conf.level = 0.9)), "write level =")
+  expect_match(wrong(tidy(fit, conf.int = TRUE, conf.level = 95)), "^conf.level must be between 0 and 1")
+  expect_match(wrong(predict(fit, diamonds[1, ], "confidence")), "se.fit must be TRUE or FALSE")
+  expect_match(wrong(predict(fit, diamonds[1, ], interval = TRUE)),
+               "interval must be \"none\", \"confidence\" or \"prediction\", not TRUE")
+  expect_match(wrong(dp_ordinal(cut ~ carat, diamonds, 1, method = "logit")), "method must be \"logistic\" or \"probit\"")
+  expect_match(wrong(anova(fit, test = "F")), "Wald tests, without a choice")
+  expect_error(plot(fit, which = 1), "plot_diagnostics", class = "dpreg_private")
 })
 
 test_that("levels are spelled as R has them", {

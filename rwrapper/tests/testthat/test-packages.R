@@ -83,3 +83,31 @@ test_that("marginaleffects, which is not in Debian, finds what it needs", {
   expect_equal(get_predict.dp_lm(fit, new)$estimate, unname(predict(fit, new)))
   expect_false(isTRUE(all.equal(get_predict.dp_lm(moved, new), get_predict.dp_lm(fit, new))))
 })
+
+test_that("fits of classes and of hazards work in other packages, or stop with a reason", {
+  needs_python("dp_ordinal")
+  fits <- list(dp_ordinal(cut ~ carat, diamonds, eps = 4, rng = 1), dp_multinomial(cut ~ carat, diamonds, eps = 4, rng = 1))
+  for (fit in fits) {
+    all <- fit$coefficients
+    slope <- if (inherits(fit, "dp_ordinal")) "carat" else "Ideal:carat"
+    z <- summary(fit)$coefficients[slope, "z value"]
+    if (requireNamespace("car", quietly = TRUE)) {
+      L <- rbind(as.numeric(names(all) == slope))
+      expect_equal(car::linearHypothesis(fit, L)$Chisq[2], z^2)
+      expect_error(car::Anova(fit), "anova\\(fit\\) has Wald tests", class = "dpreg_private")
+    }
+    if (requireNamespace("lmtest", quietly = TRUE)) {
+      expect_identical(rownames(lmtest::coeftest(fit)), names(all))
+      expect_equal(lmtest::coeftest(fit)[slope, "z value"], z)
+    }
+    if (requireNamespace("multcomp", quietly = TRUE))
+      expect_error(multcomp::glht(fit, "carat = 0"), "linearHypothesis", class = "dpreg_private")
+  }
+  data <- data.frame(arm = factor(rep(c("a", "b"), 3000)), time = 1:6, died = 1L)
+  hazards <- dp_survival(Surv(time, died) ~ arm, data, eps = 4, cuts = c(2, 4, 6), rng = 1)
+  expect_error(survival::survfit(hazards), "predict\\(fit, newdata\\) has curves", class = "dpreg_private")
+  expect_error(profile(hazards), class = "dpreg_private")
+  expect_error(confint(hazards, exp = TRUE), "exp\\(confint\\(fit\\)\\)", class = "dpreg_usage")
+  logit <- dp_glm(cut == "Ideal" ~ carat, diamonds, eps = 1, rng = 1)
+  expect_error(sigma(logit), "has no variance of errors", class = "dpreg_private")
+})

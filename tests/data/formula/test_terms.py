@@ -32,9 +32,9 @@ def spec(formula, frame):
 @pytest.mark.parametrize(
     ("term", "remedy"),
     [
-        ("scale(a)", "I((x - 50) / 10)"),
-        ("center(a)", "I(x - 50)"),
-        ("standardize(a)", "I((x - 50) / 10)"),
+        ("scale(a)", "I((a - 50) / 10)"),
+        ("center(a)", "I(a - 50)"),
+        ("standardize(a)", "I((a - 50) / 10)"),
         ("poly(a, 3)", "raw=True"),
         ("poly(a, 3, raw=False)", "raw=True"),
         ("bs(a, df=4)", "knots=[2, 4]"),

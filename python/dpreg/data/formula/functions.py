@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -158,6 +159,19 @@ FOREIGN: dict[str, tuple[str, str]] = {
         "compute the differences before the data are protected, one row per unit",
     ),
 }
+
+
+def about(column: str, advice: str) -> str:
+    """Return advice with a column of the user in the place of x."""
+    name = column if column.isidentifier() else f"`{column}`"
+    return re.sub(r"\bx\b", lambda _: name, advice)
+
+
+def without_interval(term: str, function: str, column: str) -> str:
+    """Suggest a term that needs no bounds: of powers, the term itself without scaling."""
+    if term.startswith("poly(") and "False" not in term:
+        return f"write {term[:-1]}, raw=True)"
+    return about(column, LEARNS_FROM_DATA[function])
 
 
 def context(*, learn: bool) -> dict[str, Any]:

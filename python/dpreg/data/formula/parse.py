@@ -16,7 +16,7 @@ from dpreg.data.schema import Column, Schema, no_column
 
 def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     """Return the response and the terms, as formulaic has them."""
-    from formulaic import Formula, SimpleFormula
+    from formulaic import SimpleFormula
 
     if not isinstance(formula, str):
         problem = f"must be a string such as 'y ~ x', not {a_kind(formula)}"
@@ -32,10 +32,24 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if _power_of_one(formula):
         problem = "x ** 2 is an interaction of x with itself, which is x"
         raise FormulaError("formula", problem, "write I(x ** 2) for the square")
+    sides = read_terms(formula, schema.columns)
+    left, right = getattr(sides, "lhs", None), getattr(sides, "rhs", None)
+    simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
+    if left is None or not simple or not left.required_variables:
+        problem = f"{formula!r} must have one response and one list of terms: 'y ~ a + b'"
+        raise FormulaError("formula", problem)
+    return left, right
+
+
+def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
+    """Return what formulaic makes of a formula or of one side, with what a dot stands for.
+
+    Refusals quote it, so calls that make a formula of another first read what the user wrote.
+    """
+    from formulaic import Formula
+
     try:
-        sides = Formula(
-            formula, _context={"__formulaic_variables_available__": list(schema.columns)}
-        )
+        return Formula(formula, _context={"__formulaic_variables_available__": list(columns)})
     except Exception:
         raise FormulaError(
             "formula",
@@ -43,12 +57,6 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
             "write 'response ~ term + term', with names that are not identifiers in `backticks` "
             "and arithmetic and comparisons in I(): 'I(y / 1000) ~ I(2 * x) + I(z > 0)'",
         ) from None
-    left, right = getattr(sides, "lhs", None), getattr(sides, "rhs", None)
-    simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
-    if left is None or not simple or not left.required_variables:
-        problem = f"{formula!r} must have one response and one list of terms: 'y ~ a + b'"
-        raise FormulaError("formula", problem)
-    return left, right
 
 
 def _power_of_one(formula: str) -> bool:

@@ -107,7 +107,7 @@ class FormulaSpec:
             problem = f"{formula!r} has nothing on its right-hand side"
             raise FormulaError("formula", problem, "write 'y ~ x', or 'y ~ 1' for the mean alone")
         if self.response in columns:
-            problem = f"{self.response!r} is the response of {formula!r} and a regressor too"
+            problem = f"{self.response!r} is the response and a regressor too"
             raise FormulaError("formula", problem, "leave it out on the right")
 
     def _comparison(self) -> str:

@@ -16,7 +16,14 @@ from typing import Any
 from dpreg.base.errors import Blank, FormulaError, Words, write
 from dpreg.base.levels import Level
 from dpreg.data.formula.basis_terms import needs_interval
-from dpreg.data.formula.functions import FOREIGN, LEARNS_FROM_DATA, ROW_FUNCTIONS, RowFunction
+from dpreg.data.formula.functions import (
+    FOREIGN,
+    LEARNS_FROM_DATA,
+    ROW_FUNCTIONS,
+    RowFunction,
+    about,
+    without_interval,
+)
 from dpreg.data.schema import Schema
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -98,7 +105,9 @@ def check_basis(basis: Basis, schema: Schema) -> None:
     column = schema[name]
     if column.levels is None and column.bounds is None:
         bounds = (*write("bounds", {name: (Blank("low"), Blank("high"))}), " with public limits")
-        raise _refusal(basis.term, _OTHER_ROWS, bounds, LEARNS_FROM_DATA[basis.function])
+        raise _refusal(
+            basis.term, _OTHER_ROWS, bounds, without_interval(basis.term, basis.function, name)
+        )
 
 
 def _refusal(term: str, why: str, *instead: Words) -> FormulaError:
@@ -179,9 +188,10 @@ class _Reader:
         name = self.called(node.func)
         if name not in ROW_FUNCTIONS:
             if name in LEARNS_FROM_DATA:
-                raise self.refuse(_OTHER_ROWS, LEARNS_FROM_DATA[name])
+                raise self.learns(name, node)
             if name in FOREIGN:
-                raise self.refuse(*FOREIGN[name])
+                why, instead = FOREIGN[name]
+                raise self.refuse(why, self.about_first(node, instead))
             allowed = ", ".join(sorted(ROW_FUNCTIONS))
             raise self.refuse(
                 f"{name}() is not known to work row by row",
@@ -211,10 +221,10 @@ class _Reader:
         given = dict(zip(names, positional, strict=False))
         for keyword in node.keywords:
             if keyword.arg not in names or keyword.arg in given:
-                raise self.learns(name) or wrong
+                raise self.learns(name, node) or wrong
             given[keyword.arg] = keyword.value
         if not known.required <= set(given):
-            raise self.learns(name) or wrong
+            raise self.learns(name, node) or wrong
         try:
             values = {key: ast.literal_eval(value) for key, value in given.items()}
         except (ValueError, TypeError, SyntaxError, MemoryError):
@@ -228,10 +238,17 @@ class _Reader:
             raise wrong
         return values
 
-    def learns(self, name: str) -> FormulaError | None:
+    def learns(self, name: str, node: ast.Call) -> FormulaError | None:
         if name not in LEARNS_FROM_DATA:
             return None
-        return self.refuse(_OTHER_ROWS, LEARNS_FROM_DATA[name])
+        return self.refuse(_OTHER_ROWS, self.about_first(node, LEARNS_FROM_DATA[name]))
+
+    def about_first(self, node: ast.Call, advice: str) -> str:
+        """Return advice about the column that a call begins with, if it does."""
+        match node.args:
+            case [ast.Name(id=name), *_]:
+                return about(self.aliases.get(name, name), advice)
+        return advice
 
     def called(self, function: ast.expr) -> str:
         if isinstance(function, ast.Name):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Begins the name of an estimand that clipping has changed.
 CLIPPED = "clipped "
+# Ends it where the user gave bounds: values beyond them were clipped first, and nothing counts those.
+_WITHIN = " within bounds"
 # Standard errors; a smaller effect of clipping is negligible beside the interval.
 _NEGLIGIBLE = 0.5
 
@@ -15,7 +17,8 @@ class Estimand:
     """What the coefficients estimate."""
 
     # Such as ``"least squares"``, or ``"clipped least squares"`` where influential rows were
-    # clipped with an effect of half a standard error or more.
+    # clipped with an effect of half a standard error or more; ``"... within bounds"`` is that of
+    # values clipped to the bounds that were given.
     name: str
     # row_limit, score_limit: clipping thresholds of the norms of rows and of scores (row times
     # residual), as multiples of the typical norm.
@@ -23,11 +26,16 @@ class Estimand:
     score_limit: float | None = None
     # At most so many units had their score clipped, by two deviations of noisy counts.
     units_clipped: float | None = None
-    # Largest possible effect of clipping on a coefficient, in standard errors; None: not estimated.
+    # Largest possible effect of clipping on a coefficient, in standard errors, compared with the
+    # same estimand without it, of values within bounds if there are any; None: not estimated.
     # `DPResults.clipping` has it by coefficient, in the coefficient's unit.
     clipping_effect: float | None = None
     # At least so many units had their score clipped, by the same counts; 0: perhaps none had.
     surely_clipped: float | None = None
+
+    def within_bounds(self) -> Estimand:
+        """Return the same estimand, of values that were clipped to bounds."""
+        return replace(self, name=self.name + _WITHIN)
 
     @property
     def clipped(self) -> bool:
@@ -60,7 +68,8 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
     if estimand is None or not estimand.clipped or estimand.clipping_effect is None:
         return ()
     target = estimand.name.removeprefix(CLIPPED)
-    least_squares = target == "least squares"
+    least_squares = target.removesuffix(_WITHIN) == "least squares"
+    bounded = ", not counting values clipped to bounds" if target.endswith(_WITHIN) else ""
     most, least = (_rounded(n) for n in (estimand.units_clipped, estimand.surely_clipped))
     of = "influential row" if most == 1 else "influential rows"
     if estimand.surely_clipped:
@@ -71,7 +80,7 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
         note = f"up to about {most:,} {of} may have been clipped"
     note += (
         f"; {'ordinary ' if least_squares else ''}{target} may differ by up to "
-        f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping)"
+        f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping){bounded}"
     )
     if estimand.surely_clipped and least_squares and response.isidentifier():
         note += f".  Heavy tails? Try log({response})"

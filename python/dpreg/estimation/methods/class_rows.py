@@ -11,7 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.passes import expect
-from dpreg.data.bounds import column_bounds, wide_places
+from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.class_likelihoods import (
     CumulativeLikelihood,
     Likelihood,
@@ -24,10 +24,12 @@ from dpreg.data.expanded import expanded
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.effect_stages import Stages
 from dpreg.estimation.newton.fit import newton_fit, newton_passes
+from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES, column_scales
 from dpreg.estimation.releases.limits import regressor_limits
-from dpreg.estimation.releases.rows import most_weight
+from dpreg.estimation.releases.rows import most_weight, standard_units
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import NestedCells
 from dpreg.estimation.standardised import Standardised, with_scales
@@ -49,11 +51,15 @@ _RAREST = 0.02
 
 
 class _Units(NamedTuple):
-    """Centre and scale of the covariates of records, which are in `scales` with others."""
+    """Centre and scale of the covariates of records, which are in `scales` with others.
+
+    `begun` has what counts of levels say of them.
+    """
 
     scales: Scales
     centre: Doubles
     scale: Doubles
+    begun: Beginning
 
     def limits(self, classes: Ordered | Baseline, given: list[int]) -> Doubles:
         """Return where predictions move columns of rows; NaN for offsets and intercepts."""
@@ -68,12 +74,28 @@ def _covariate_units(design: Design, noise: GaussianReleases, size: int) -> _Uni
     Columns of rows are blocks of covariates, whose means are those within their block: rows could
     not be centred by themselves, and a covariate far from 0 would look like an intercept.
     """
-    wide = wide_places(design.terms)
-    found = column_scales(design, noise, column_bounds(design.terms), wide=wide)
+    terms = design.terms
+    levels, wide = level_places(terms), wide_places(terms)
+    found = column_scales(design, noise, column_bounds(terms), levels=levels, wide=wide)
     centre, scale = found.centre[:size].copy(), found.scale[:size].copy()
-    given = list(design.terms.given)
+    given = list(terms.given)
     centre[given], scale[given] = 0.0, 1.0
-    return _Units(found, centre, scale)
+    used = np.arange(len(terms.names)) < size
+    used[given] = False
+    units = standard_units(found, intercept=True).keeping(used)
+    return _Units(found, centre, scale, beginning(terms, found, units, small=False))
+
+
+def _begun(begun: Beginning, likelihood: Likelihood, shares: Doubles) -> Beginning:
+    """Return coordinates of rows before their second moments were measured."""
+    count = likelihood.classes.count
+    if isinstance(likelihood, CumulativeLikelihood):
+        return begun.beside(math.sqrt(count), count)
+    own = np.delete(shares, likelihood.classes.base)
+    information = np.diag(own) - np.outer(own, own)
+    sizes = np.sqrt(np.diag(information))
+    by_row = information / np.outer(sizes, sizes) / count
+    return begun.of_blocks(symmetric_root(by_row, centred=False))
 
 
 def release_classes(
@@ -121,7 +143,7 @@ def release_classes(
         rows = _step(design, likelihood, units, terms, place, noise)
         if part == 1.0:
             rows = replace(rows, back=classes.back(units.centre, units.scale))
-        step = newton_fit(rows)
+        step = newton_fit(rows, _begun(units.begun, likelihood, shares))
         spending.add("step: ", noise)
         if isinstance(step, Declined):
             return replace(spending.declined(step), units=units.scales.units)

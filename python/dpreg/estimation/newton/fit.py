@@ -35,6 +35,7 @@ from dpreg.estimation.newton.curvature import (
     score_rows,
 )
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
+from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms, of_few
 from dpreg.estimation.newton.linearised import (
     LEAST_RESIDUAL,
@@ -109,8 +110,14 @@ def newton_passes(family: Family) -> int:
     return SCALING_PASSES + MOST_LOOKS + 6 + 1 + 3 * (MOST_ROUNDS - 1) + more
 
 
-def newton_fit(begun: Standardised) -> Release | Declined:
+def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release | Declined:
     """Fit a family with errors.
+
+    Parameters
+    ----------
+    begun : Standardised
+    start : Beginning, optional
+        Released: coordinates of rows; None: those that counts of levels of the rows say.
 
     Privacy
     -------
@@ -128,7 +135,10 @@ def newton_fit(begun: Standardised) -> Release | Declined:
             return started_anew(begun, newton_fit)
     if resumed is None or resumed.unseen.shape[1]:
         # Scales of a start have no counts of levels.
-        found, resumed = whiten(*args, small=small, counted=begun.start is None), None
+        first = start or beginning(
+            terms, begun.scales, standard, small=small, counted=begun.start is None
+        )
+        found, resumed = whiten(*args, first, small=small), None
     else:
         found = resumed
     fit = None

@@ -113,9 +113,68 @@ class Beginning:
     # coefficients.
     unseen: Doubles
     moments: Moments
-    # Shape (k,): what coordinates are multiplied by where rows are added up: 1, and less for rare
-    # levels.
-    sizes: Doubles
+    shares: Doubles  # Shape (k,): of the rows of levels; of other coordinates, 1.
+
+    @property
+    def sizes(self) -> Doubles:
+        """Return sizes at which no level makes its rows longer than others are.
+
+        Coordinates are multiplied by them where rows are added up.  Rows are shortened by their
+        norm: were coordinates of a level of one row in a thousand as long as those of others, its
+        rows would lose what they have, or limits and noise be wide for all.
+        """
+        sizes = np.ones(len(self.shares))
+        for _ in range(_AGAIN):
+            usual = float(sizes @ sizes)
+            sizes = np.sqrt(np.minimum(1.0, usual * self.shares))
+        return sizes
+
+    def of_blocks(self, turn: Doubles) -> Beginning:
+        """Return coordinates of rows that have these columns in several blocks.
+
+        Parameters
+        ----------
+        turn : ndarray, shape (m, m)
+            Blocks of levels times it have unit second moments, about; others are measured as they
+            are.
+        """
+        count, own = len(turn), self.moments.guessed()
+        across = own.variance + np.diag(np.diag(own.variance))
+        block = np.repeat(np.arange(count), len(self.shares))
+        variance = np.where(
+            block[:, None] == block, *(np.tile(of, (count, count)) for of in (own.variance, across))
+        )
+        levels = np.tile(own.levels, count)
+        apart = np.eye(count)
+        return Beginning(
+            np.asarray(np.where(levels, np.kron(turn, self.change), np.kron(apart, self.change))),
+            np.asarray(np.kron(apart, self.unseen)),
+            Moments(np.eye(len(block)), variance, levels),
+            np.tile(self.shares, count),
+        )
+
+    def beside(self, size: float, others: int) -> Beginning:
+        """Return coordinates of rows that have these columns but the intercept, and others.
+
+        Parameters
+        ----------
+        size : float
+            What levels are multiplied by to have unit second moments, about; others are measured as
+            they are.
+        others : int
+            Columns of which nothing is known.
+        """
+        own, k = self.moments.guessed(), len(self.shares) - 1
+        change = np.eye(len(self.change) - 1 + others, k + others, k - len(self.change) + 1)
+        change[: len(self.change) - 1, :k] = self.change[1:, 1:] * np.where(
+            own.levels[1:], size, 1.0
+        )
+        variance = np.full((k + others,) * 2, np.inf)
+        variance[:k, :k] = own.variance[1:, 1:]
+        unseen = np.zeros((len(change), self.unseen.shape[1]))
+        unseen[: len(self.change) - 1] = self.unseen[1:]
+        moments = Moments(np.eye(k + others), variance, np.isfinite(np.diag(variance)))
+        return Beginning(change, unseen, moments, np.append(self.shares[1:], np.ones(others)))
 
 
 def beginning(
@@ -165,9 +224,7 @@ def beginning(
     variance = variance[np.ix_(told, told)]
     moments = Moments(np.eye(len(variance)), variance, np.isfinite(np.diag(variance)))
     nothing = np.zeros((width, 0))
-    return Beginning(
-        change[:, told], np.column_stack([nothing, *unseen]), moments, _sizes(shares[told])
-    )
+    return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])
 
 
 def _without_most(share: Doubles, noise: Doubles) -> tuple[Doubles, Doubles, Mask]:
@@ -188,16 +245,3 @@ def _without_most(share: Doubles, noise: Doubles) -> tuple[Doubles, Doubles, Mas
     if share[most] > none:
         turn[:, most], share[most] = -1.0, none
     return turn, share, share > _TOLD * noise
-
-
-def _sizes(shares: Doubles) -> Doubles:
-    """Return sizes at which no level makes its rows longer than others are.
-
-    Rows are shortened by their norm: were coordinates of a level of one row in a thousand as long
-    as those of others, its rows would lose what they have, or limits and noise be wide for all.
-    """
-    sizes = np.ones(len(shares))
-    for _ in range(_AGAIN):
-        usual = float(sizes @ sizes)
-        sizes = np.sqrt(np.minimum(1.0, usual * shares))
-    return sizes

@@ -166,9 +166,9 @@ def whiten(
     scales: Scales,
     units: StandardUnits,
     noise: GaussianReleases,
+    begun: Beginning,
     *,
     small: bool,
-    counted: bool = True,
 ) -> Whitening:
     """Release second moments of rows with their residual, until all directions are seen.
 
@@ -181,10 +181,10 @@ def whiten(
     units : StandardUnits
         Of `scales`.
     noise : GaussianReleases
+    begun : Beginning
+        Released.
     small : bool
         There are so few rows that two matrices have to do.
-    counted : bool
-        See `beginning`.
 
     Privacy
     -------
@@ -200,7 +200,6 @@ def whiten(
     def rows(found: Whitening, limit: float) -> MappedRows:
         return rows_with_residual(design, scales, units, found, limit)
 
-    begun = beginning(design.terms, scales, units, small=small, counted=counted)
     table = _Table(begun, rows, True, scales.units, units.intercept)
     return _whitened(table, noise, small=small)
 

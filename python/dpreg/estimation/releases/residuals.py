@@ -23,7 +23,8 @@ _MAGNITUDES = 0.2
 _HALVES = 24
 # Steps of a number in [-1, 1].
 _STEPS = 2.0**20
-# Responses count up to this many times as far as nearly all are.
+# Responses count up to this many times as far as nearly all are, and as residuals do: without that
+# 8 of 40 fits of 10,000 rows had no R squared where it was .9, as few responses were below 0.
 _FAR = 1.5
 # Weights, in what is added up, of squares of residuals and of responses, and of the other numbers.
 _SUM_WEIGHTS = np.array([0.3, 1.0, 0.3, 0.3, 1.0, 0.3, 0.3])
@@ -252,7 +253,8 @@ def _fit_stats(
     wider = max(1.0, scales.units * mu / noise.rows / _UNITS) ** 0.2
     most = _MOST * wider * usual / _THREE_QUARTERS
     centre = float(scales.centre[-1])
-    reach = _FAR * max(float(scales.high[-1]) - centre, centre - float(scales.low[-1]))
+    far = _FAR * max(float(scales.high[-1]) - centre, centre - float(scales.low[-1]))
+    reach = min(far, _MOST * wider * float(scales.scale[-1]))
     statistic = ResidualSums(line, most, centre, reach)
     exact = design.total(statistic)
     sums, scale = noise.release("squares of residuals and responses", exact, mu)

@@ -65,6 +65,8 @@ def in_r(text: str) -> str:
     text = re.sub(r"declare them, types = .*, or in R with (read\.csv\(.*\))", r"write \1", text)
     text = _LIST.sub(lambda found: f"c({found[1]})".replace("'", '"'), text)
     text = re.sub(r"{'(\w+)': (c\([^)]*\))}", r"list(\1 = \2)", text)
+    text = re.sub(r"\binterval\[T\.([^]]*)\]", r"interval\1", text)
+    text = re.sub(r"(?<![\w(])Intercept\b", "(Intercept)", text)
     for python, r in _PHRASES.items():
         text = text.replace(python, r)
     text = re.sub(r"\bdpreg\.Budget\(", "dp_budget(", text)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
+import time
 from pathlib import Path
 
 import click
 
-from dpreg.faces.cli.shell import BROKEN, DONE, command, needs_writable
+from dpreg.faces.cli.shell import BROKEN, DONE, INTERRUPTED, command, needs_writable
 
 _PAIRS = 1000
 
@@ -16,6 +18,7 @@ _PAIRS = 1000
 @command(
     "dpreg audit",
     "dpreg audit --replay --pairs 5000 --json replay.json",
+    "dpreg audit --replay --pairs 5000 --first 3961",
     "dpreg audit --black-box --full",
 )
 @click.option(
@@ -39,6 +42,11 @@ _PAIRS = 1000
     "--pairs", type=click.IntRange(min=1), help=f"Number of pairs to replay.  [default: {_PAIRS}]"
 )
 @click.option(
+    "--first",
+    type=click.IntRange(min=1),
+    help="Number of the first pair, to go on where a replay was stopped.  [default: 1]",
+)
+@click.option(
     "--seconds", type=click.FloatRange(min=0), help="Time after which no new pair is replayed."
 )
 @click.option("--json", metavar="FILE", help="Write the replay as JSON; - for standard output.")
@@ -50,20 +58,26 @@ def audit(
     replay: bool,
     black_box: bool,
     pairs: int | None,
+    first: int | None,
     seconds: float | None,
     json: str | None,
     seed: int,
 ) -> int:
     """Check the privacy claims of this installation.
 
-    The exit code is 1 if one is broken.
+    The exit code is 1 if one is broken.  A replay that is interrupted reports the pairs until then.
     """
     if replay:
         for name, used in (("--full", full), ("--black-box", black_box)):
             if used:
                 raise click.UsageError(f"{name} cannot be used together with --replay")
-        return _replay(pairs or _PAIRS, math.inf if seconds is None else seconds, json, seed)
-    for name, value in (("--pairs", pairs), ("--seconds", seconds), ("--json", json)):
+        most = math.inf if seconds is None else seconds
+        last, begin = pairs or _PAIRS, first or 1
+        if begin > last:
+            raise click.UsageError(f"--first {begin:,} is after the last of --pairs {last:,}")
+        return _replay(last, begin, most, json, seed)
+    of_replays = {"--pairs": pairs, "--first": first, "--seconds": seconds, "--json": json}
+    for name, value in of_replays.items():
         if value is not None:
             raise click.UsageError(f"{name} needs --replay")
     from dpreg import audit
@@ -78,19 +92,31 @@ def audit(
     return DONE if report.holds else BROKEN
 
 
-def _replay(pairs: int, seconds: float, json: str | None, seed: int) -> int:
+def _replay(pairs: int, first: int, seconds: float, json: str | None, seed: int) -> int:
     needs_writable(json, "--json")
     from dpreg.audit import replay
 
-    def progress(number: int) -> None:
-        if number % 100 == 0 and number:
-            print(f"dpreg: {number:,} of {pairs:,} pairs", file=sys.stderr)
+    start = time.monotonic()
 
-    report = replay(pairs, seconds=seconds, seed=seed, progress=progress)
+    def progress(number: int) -> None:
+        done = number - first
+        if done and done % 100 == 0:
+            minutes = (time.monotonic() - start) / done * (pairs - number + 1) / 60
+            said = f"{number - 1:,} of {pairs:,} pairs, {minutes:,.0f} min left"
+            print(f"dpreg: {said}", file=sys.stderr)
+
+    # What ends a process that runs in the background stops it as Ctrl-C does.
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        report = replay(pairs, first=first, seconds=seconds, seed=seed, progress=progress)
+    finally:
+        signal.signal(signal.SIGTERM, usual)
     if json == "-":
         print(report.to_json())
     else:
         if json is not None:
             Path(json).write_text(report.to_json() + "\n", encoding="utf-8")
         print(report)
-    return DONE if report.holds else BROKEN
+    if not report.holds:
+        return BROKEN
+    return INTERRUPTED if report.interrupted else DONE
