@@ -23,6 +23,7 @@ DESIGNS = {
     "cohort, regression": ((0.3, 0.6, -0.5, 0.0), False, {"method": "regression"}),
     "cohort, risks": ((0.3, 0.6, -0.5, 0.0), True, {}),
     "cohort, little overlap": ((-1.0, 1.3, 0.8, 0.0), False, {}),
+    "trial, one in 20": ((-np.log(19), 0.0, 0.0, 0.0), False, {**KNOWN, "propensity": 0.05}),
 }
 SIZES = (5_000, 20_000, 100_000)
 OUTCOME = np.array([0.5, 0.8, 0.5, -0.3])

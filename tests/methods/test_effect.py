@@ -105,6 +105,19 @@ def test_errors_of_scores_of_few_rows_are_those_of_the_rows():
     assert 0.9 < np.nanmedian(ratios) < 1.1
 
 
+def test_intervals_cover_where_one_arm_is_small():
+    """Few scores are long, and all that the model of their arm is off by is in these."""
+    missed = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x, t = rng.standard_normal(10_000), (rng.random(10_000) < 0.05).astype(float)
+        y = x + t * (0.5 + 0.3 * x) + rng.standard_normal(10_000)
+        data = {"x": x, "t": t, "y": y}
+        fit = dpreg.dp_effect("y ~ x", data, 1.0, 1e-5, treatment="t", propensity=0.05, rng=seed)
+        missed.append((fit.effect - 0.5) / fit.se)
+    assert np.sqrt(np.mean(np.square(missed))) < 1.6
+
+
 def test_three_estimates_are_put_together_by_their_noise():
     """As generalised least squares, and as simulated."""
     rng = np.random.default_rng(1)

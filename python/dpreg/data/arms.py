@@ -16,7 +16,7 @@ from dpreg.privacy.sealed import opened
 Made = tuple[Doubles, Doubles, NDArray[np.int64]]
 
 # Scores are no farther from 0, so that what is made of them is finite.
-_FARTHEST = 1e100
+FARTHEST = 1e100
 
 
 def one_row_each(design: Design, expansion: Expansion, terms: Terms) -> Design:
@@ -171,5 +171,5 @@ def _chances(propensity: Line | float, X: Doubles, overlap: tuple[float, float])
 
 def _finite(values: Doubles) -> Doubles:
     return np.nan_to_num(
-        np.clip(values, -_FARTHEST, _FARTHEST), nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST
+        np.clip(values, -FARTHEST, FARTHEST), nan=0.0, posinf=FARTHEST, neginf=-FARTHEST
     )

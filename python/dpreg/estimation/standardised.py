@@ -63,6 +63,7 @@ class Standardised:
     # Of least squares: residual of a rare event, in deviations of a residual, which none is said to
     # exceed, and the share of rows that have one.
     rare: tuple[float, float] | None = None
+    least: float = 0.0  # Of least squares: residuals have this mean square at least.
     few: float = _FEW
 
     @property

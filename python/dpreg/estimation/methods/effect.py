@@ -32,6 +32,7 @@ from dpreg.estimation.methods.effect_stages import (
     known_scales,
     scales_interacted,
     scales_of,
+    small_arm,
     terms_of,
 )
 from dpreg.estimation.newton.fit import newton_passes
@@ -179,7 +180,10 @@ class TreatmentEffect:
             made = EffectScores(models.lines, chance, self.overlap, _SCORES[score])
             rows = one_row_each(design, made, terms)
             part = spending.left if score == "effect" else share * left
-            fit = spending.mean(f"{score}: ", rows, part)
+            arm = None
+            if chance is not None:
+                arm = small_arm(known, made, models.covariance)
+            fit = spending.mean(f"{score}: ", rows, part, arm)
             if isinstance(fit, Declined):
                 return spending.declined(fit)
             fits[score] = fit

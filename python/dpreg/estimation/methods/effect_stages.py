@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, Family
-from dpreg.data.arms import Treatments, one_row_each
+from dpreg.data.arms import FARTHEST, EffectScores, Line, Treatments, one_row_each
 from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.fit import newton_fit
+from dpreg.estimation.newton.whitening import SQUARES_KEPT
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.standardisation import Scales
@@ -28,6 +30,10 @@ _ROUNDED_DOWN = 1 - 1e-9
 # Mean scores have no matrix of rows to pay for, and norms say how skewed they are: with the usual
 # 60, errors of 2,000 scores were 16% too small.
 _FEW_SCORES = 40.0
+# Scores are no longer than so many residuals over the probability of an arm, about.
+_LONGEST = 3.5
+# The model of an outcome is off by no more than this, squared, in deviations of the outcome.
+_MOST_OFF = 1e6
 
 
 class Known(NamedTuple):
@@ -35,6 +41,14 @@ class Known(NamedTuple):
 
     scales: Scales
     share: float
+
+
+class SmallArm(NamedTuple):
+    """What released numbers say of scores of which few are long, those of a small arm."""
+
+    scales: Scales
+    rare: tuple[float, float]  # See `Standardised.rare`.
+    kept: float  # Of squares, where rows are as short as in second moments.
 
 
 class Stages:
@@ -75,14 +89,18 @@ class Stages:
         vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
         return self._fitted(label, with_scales(design, noise, scales, vote))
 
-    def mean(self, label: str, design: Design, share: float) -> Release | Declined:
-        """Release the mean of a response, whose scale is found first."""
+    def mean(
+        self, label: str, design: Design, share: float, known: SmallArm | None
+    ) -> Release | Declined:
+        """Release the mean of a response, whose scale is found first unless it is known."""
         noise = self.stage(min(share, self.left))
-        scales = column_scales(
-            design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
-        )
-        begun = with_scales(design, noise, scales, VOTE_SHARE)
-        return self._fitted(label, replace(begun, few=_FEW_SCORES))
+        if known is None:
+            scales = column_scales(
+                design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
+            )
+            return self._fitted(label, _of_scores(design, noise, scales))
+        begun = _of_scores(design, noise, known.scales)
+        return self._fitted(label, replace(begun, rare=known.rare, least=1 - known.kept))
 
     def _fitted(self, label: str, begun: Standardised) -> Release | Declined:
         found = begun.declined or newton_fit(begun)
@@ -92,6 +110,10 @@ class Stages:
     def declined(self, outcome: Declined) -> Declined:
         """Return the outcome with all parts."""
         return replace(outcome, parts=tuple(self.parts))
+
+
+def _of_scores(design: Design, noise: GaussianReleases, scales: Scales) -> Standardised:
+    return replace(with_scales(design, noise, scales, VOTE_SHARE), few=_FEW_SCORES)
 
 
 def known_scales(design: Design, spending: Stages, family: Family) -> Known:
@@ -111,6 +133,53 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     centre, scale = scales.centre.copy(), scales.scale.copy()
     centre[0], scale[0] = share, math.sqrt(share * (1 - share))
     return Known(replace(scales, centre=centre, scale=scale, units=counts.units), share)
+
+
+def small_arm(known: Known, scores: EffectScores, covariance: Doubles) -> SmallArm | None:
+    """Return what released numbers say of doubly robust scores, if an arm of theirs is small.
+
+    A score has the residual of its outcome over the probability of its arm: of a small arm few
+    rows have one, and all that the model of its outcome is off by is in these.  Scales that are
+    looked for are those of other rows: the mean of 2,000 scores, of which one in 20 was of a
+    treated row, was what the model said, and intervals covered in .44.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (2 w, 2 w)
+        Of the coefficients of both outcomes.
+    """
+    chance = scores.propensity
+    treated = known.share if chance is None or isinstance(chance, Line) else float(chance)
+    arms = [arm for arm, weight in enumerate(scores.weights) if weight]
+    chances = 1 - treated, treated
+    share = min(chances[arm] for arm in arms)
+    if SQUARES_KEPT * share >= 1:
+        return None
+    own = known.scales
+    centre, spread = np.append(1.0, own.centre[1:-1]), np.append(0.0, own.scale[1:-1])
+    moments, w = np.outer(centre, centre) + np.diag(spread**2), len(centre)
+    middle = squares = longest = 0.0
+    for arm in arms:
+        weight, line = scores.weights[arm], scores.outcomes[arm]
+        part = slice(arm * w, (arm + 1) * w)
+        slope = line.family.slope(line.predictor(centre[None, 1:]))[0] / own.scale[-1]
+        # By the errors of the model, which may not be known, or by how its means differ.
+        apart = line.params.copy()
+        apart[0] -= line.family.predictor(float(own.centre[-1]))
+        offs = (covariance[part, part] * moments).sum(), apart @ moments @ apart
+        off = float(np.clip(np.fmin(*offs) * slope**2, 0.0, _MOST_OFF))
+        residual = float(own.scale[-1]) ** 2 * (1 + float(np.nan_to_num(off)))
+        middle += weight * float(line.mean(centre[None, 1:])[0])
+        squares += weight**2 * residual / chances[arm]
+        longest = max(longest, _LONGEST * abs(weight) * math.sqrt(residual) / chances[arm])
+    middle = float(np.nan_to_num(np.clip(middle, -FARTHEST, FARTHEST)))
+    scale, every = math.sqrt(squares), np.ones(1, dtype=bool)
+    scales = Scales(
+        low=np.array([middle - longest]), high=np.array([middle + longest]),
+        centre=np.array([middle]), scale=np.array([scale]), given=every,
+        spread=np.array([np.inf]), seen=every, response_found=True, units=own.units,
+    )  # fmt: skip
+    return SmallArm(scales, (longest / scale, share), SQUARES_KEPT * share)
 
 
 def terms_of(response: str, names: tuple[str, ...], family: Family) -> Terms:

@@ -47,7 +47,7 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
     way = found.change @ fit.path.inverse
     # Of what scores are added up, where rare levels are shorter.
     added = way / found.sizes
-    dispersion = fit.limits.squares / (found.squares * n)
+    dispersion = max(fit.limits.squares / (found.squares * n), begun.least)
     constant = dispersion * n * fit.path.curvature * np.outer(found.sizes, found.sizes)
     products = constant if fit.products is None else fit.products
     sampling = sandwich(added / n, constant, products, fit.deviation)

@@ -23,6 +23,9 @@ from dpreg.estimation.releases.standardisation import Scales
 # Rows are shortened to this many times the root of their entries, and to more, up to the second,
 # where noise stays below this share of the rows.
 _USUAL, _WIDE, _NOISE = 1.3, 3.0, 0.2
+# Where one row in k has all residuals, k times as large in square, so much over k of their mean
+# square is left in second moments of rows with one entry beside the response.
+SQUARES_KEPT = 2 * _USUAL**2
 # What a matrix costs: as little as makes its noise no more than that, but so much, and so many
 # times as much as the one before; and at most so much.
 _LEAST, _MORE, _MOST = 0.01, 2.0, 0.06
