@@ -69,6 +69,44 @@ test_that("second arguments of generics are refused with what to write", {
   expect_error(plot(fit, which = 1), "plot_diagnostics", class = "dpreg_private")
 })
 
+test_that("users of lm() and glm() are told what to write", {
+  needs_python()
+  data <- transform(diamonds, text = as.character(cut), dear = price > 5000, day = as.Date("2020-01-01"))
+  said <- function(e) expect_error(eval(e), class = "dpreg_usage")$message
+  asked <- expression(
+    dp_lm(price, carat, data), "formula must be a formula, such as price ~ x",
+    dp_lm(text ~ carat, data, 1), "for text write I(text == \"level\")",
+    dp_glm(cut ~ carat, data, 1), "for a factor write I(cut == \"Ideal\"), or fit all levels with dp_ordinal()",
+    dp_lm(price ~ months(day), data, 1), "write factor(months(day), levels = c(\"first\", \"second\", ...)) in the formula",
+    dp_lm(price ~ carat, data, 1, weights = 1 / depth), "weights must be the name of one column",
+    dp_lm(price ~ carat, data, 1, levels = list(carat = c("a", "b"))), "'carat' is a column of numbers, and \"a\" is not",
+    dp_lm(price ~ text, data, 1, levels = list(txt = c("a", "b"))), "did you mean 'text'?",
+    dp_lm(price ~ carat, data, 1, bonds = list(carat = 1:2)), "did you mean 'bounds'?",
+    dp_lm(price ~ carat, data, 1, x = TRUE), "?dp_lm has its arguments",
+    dp_glm(dear ~ carat, data, 1, fit_stats = TRUE), "are those of dp_lm()",
+    dp_glm(dear ~ carat, data, 1, family = "logit"), "write family = binomial()",
+    dp_glm(price ~ carat, data, 1, family = quasipoisson), "write family = poisson(), whose standard errors allow",
+    dp_glm(price ~ carat, data, 1, family = "Poisson"), "write family = \"poisson\"",
+    dp_glm(price ~ carat, data, 1, family = inverse.gaussian), "negative.binomial(theta) or Quantile(0.9)",
+    dp_lm(price ~ interaction(cut, color), data, 1), "write a:b",
+    dp_glm(cbind(price, carat) ~ depth, data, 1), "make a row with 0 or 1 for each trial",
+    dp_lm(price ~ 0, data, 1), "write y ~ x, or y ~ 1",
+    dp_survival(Surv(price, text) ~ carat, data, 1, cuts = 1:2), "write Surv(time, text == \"dead\")",
+    dp_curve(Surv(price, cut) ~ 1, data, 1, cuts = 1:2), "write Surv(time, cut == \"Ideal\")",
+    dp_survival(Surv(price, dear) ~ carat, data, 1, cuts = 1:2, family = "cox"), "leave it out",
+    dp_ordinal(dear ~ carat, data, 1), "dp_glm() fits a logistic",
+    dp_ordinal(table ~ carat, data, 1), "add levels = list(table = 1:3)",
+    dp_effect(dear ~ carat, data, 1, treatment = "cut", overlap = c(0.9, 0.1)), "from 0.001 to 0.999, such as overlap = c(0.05, 0.95)",
+    dp_effect(dear ~ carat, data, 1, treatment = "cut", weights = "depth"), "rows count alike",
+    public_start(price ~ carat), "data must be given",
+    install_dpreg(3), "source must be what pip installs"
+  )
+  for (i in seq(1L, length(asked), 2L)) expect_match(said(asked[[i]]), asked[[i + 1L]], fixed = TRUE)
+  error <- expect_error(dp_lm(price ~ carat, data, 1, budget = nothing), "object 'nothing' not found")
+  expect_null(error$call)
+  expect_match(dp_lm(dear ~ carat, data, 1, rng = 1)$notes, "linear probability model; dp_glm", all = FALSE)
+})
+
 test_that("levels are spelled as R has them", {
   needs_python()
   expect_error(dp_effect(price ~ carat, diamonds, eps = 1, treatment = "cut"),
