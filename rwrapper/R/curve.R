@@ -138,7 +138,6 @@ check_groups <- function(columns, data, levels) {
 # The levels of each group, by the name of its term.
 group_levels <- function(design, given) {
   frame <- design$frame
-  check_event(frame, given)
   groups <- names(frame)[-seq_len(given)]
   lapply(stats::setNames(groups, groups), function(name) as.list(levels(frame[[name]])))
 }

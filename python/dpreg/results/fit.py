@@ -286,6 +286,7 @@ class DPResults(Saved, LinearTests):
         """Draw observed against predicted shares of a binomial family, with intervals."""
         return drawn("plot_calibration", self, ax)
 
+    @hinted("plot")
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the coefficients with intervals, sampling and privacy parts; needs matplotlib."""
         return drawn("plot_coefficients", self, ax, alpha)
