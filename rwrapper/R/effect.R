@@ -31,6 +31,7 @@
 #' @param parm Which of the rows of `tidy()`; all by default.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].
 #' @param level,conf.level Probability with which intervals cover.
+#' @param conf.int Also give intervals?
 #' @param digits Significant digits that are printed.
 #' @return `dp_effect()`: an object of class `dp_effect`, which contains no records, or of class
 #'   [dp_not_released]. `coef()`: the effect and the mean outcome of each arm; `vcov()`, `confint()` and
@@ -98,8 +99,8 @@ with_treatment <- function(formula, treatment, data, levels) {
 
 #' @rdname dp_effect
 #' @export
-tidy.dp_effect <- function(x, conf.level = 0.95, ...)
-  as.data.frame(tidy.dp_lm(x, conf.int = TRUE, conf.level = conf.level, ...))
+tidy.dp_effect <- function(x, conf.int = TRUE, conf.level = 0.95, ...)
+  as.data.frame(tidy.dp_lm(x, conf.int, conf.level, ...))
 
 #' @rdname dp_effect
 #' @export

@@ -107,6 +107,21 @@ test_that("users of lm() and glm() are told what to write", {
   expect_match(dp_lm(dear ~ carat, data, 1, rng = 1)$notes, "linear probability model; dp_glm", all = FALSE)
 })
 
+test_that("results that are no models say what to do with them", {
+  needs_python("dp_effect")
+  moments <- dp_moments(~ price + carat, diamonds, eps = 1, rng = 1)
+  effect <- dp_effect(price ~ carat, transform(diamonds, arm = rep(0:1, length.out = nrow(diamonds))), eps = 1, treatment = "arm", rng = 1)
+  wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
+  expect_match(wrong(coef(moments)), "not for an object of class dp_moments; moments_lm\\(moments, y ~ x\\) fits models")
+  expect_match(wrong(predict(effect, diamonds)), "tidy\\(\\) has its numbers")
+  for (generic in c(residuals, update, plot)) expect_match(wrong(generic(moments)), "moments_lm")
+  expect_match(wrong(moments_lm(moments)), "formula must be given")
+  expect_named(tidy(effect, conf.int = FALSE), c("term", "estimate", "std.error", "statistic", "p.value"))
+  expect_match(wrong(plot(fit_of(), reference = 3)), "reference = c(`cut^4` = 2)", fixed = TRUE)
+  few <- dp_lm(price ~ carat, diamonds[1:30, ], eps = 0.1)
+  expect_error(dp_compare(fit_of(), few), class = "dpreg_not_released")
+})
+
 test_that("levels are spelled as R has them", {
   needs_python()
   expect_error(dp_effect(price ~ carat, diamonds, eps = 1, treatment = "cut"),
