@@ -37,6 +37,7 @@ test_that("what is missing or long is named without its length", {
 })
 
 test_that("names without quotes are answered with the name in quotes", {
+  needs_python()
   wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
   expect_identical(wrong(dp_lm(price ~ carat, diamonds, 1, unit = pid)), "unit must be in quotes; write unit = \"pid\"")
   expect_match(wrong(dp_glm(price ~ carat, diamonds, 1, unit = cut)), "write unit = \"cut\"")
