@@ -16,6 +16,7 @@ import dpreg
 from dpreg.base.errors import ArgumentError, KeywordError
 from dpreg.calls import fit as calls
 from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.sklearn import DPLinearRegression
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,33 @@ def test_an_unknown_argument_is_a_type_error_and_a_value_error():
         dpreg.dp_lm("y ~ x", {}, epsilon=1)
     assert isinstance(refusal.value, KeywordError)
     assert isinstance(refusal.value, ValueError)
+
+
+TABLE = pd.DataFrame({"x": np.linspace(0, 1, 900), "y": np.linspace(1, 3, 900), "arm": 1.0})
+
+
+def test_names_of_other_packages_are_answered_on_results_and_estimators():
+    fit = dpreg.dp_lm("y ~ x", TABLE, 1.0, rng=1)
+    with pytest.raises(TypeError, match=r"which: plot.* has no such argument; it has ax, alpha"):
+        fit.plot(which=1)
+    with pytest.raises(TypeError, match=r"cov_params.* has no such argument; leave it out"):
+        fit.cov_params(cov_type="HC3")
+    with pytest.raises(AttributeError, match=r"write dpreg.compare\(\[fit, other\]\)"):
+        fit.compare(fit)
+    with pytest.raises(TypeError, match="write random_state"):
+        DPLinearRegression(eps=1.0, rng=1)
+
+
+def test_the_name_of_a_treatment_that_is_not_there_is_not_blamed_on_the_formula():
+    with pytest.raises(ValueError, match=r"^treatment: there is no column 'amr'"):
+        dpreg.dp_effect("y ~ x", TABLE, 1.0, treatment="amr")
+
+
+def test_columns_with_commas_between_them_are_answered_with_a_sum():
+    with pytest.raises(
+        ValueError, match=r"^formula: 'y,x' is not a sum of columns; write '~ y \+ x'"
+    ):
+        dpreg.dp_moments("y,x", TABLE, 1.0)
 
 
 def test_the_value_of_an_unknown_argument_is_not_shown():

@@ -31,14 +31,16 @@ begun <- function(name, hints, ...) {
   f <- sys.function(sys.parent())
   typed <- match.call(f, sys.call(sys.parent()), envir = parent.frame(2L))
   absent <- function(argument) eval(call("missing", as.name(argument)), frame)
-  needs_data(absent("data"), if (!is.null(typed$formula)) frame$formula)
+  needs_data(absent("data"), given_formula(typed$formula, frame))
   needs_eps(absent("eps"))
   # Before all else: dp_records() stops here when the call is evaluated again.
   force(frame$data)
   others <- setdiff(names(formals(f)), c("formula", "data", "weights", "statistic", "..."))
   data <- data_of(frame$data)
   for (argument in intersect(QUOTED, names(typed))) check_quoted(argument, typed, frame, names(data))
-  given <- mget(Filter(Negate(absent), others), frame)
+  # Without the call of mget(), which nobody typed.
+  given <- tryCatch(mget(Filter(Negate(absent), others), frame),
+                    simpleError = function(e) stop(conditionMessage(e), call. = FALSE))
   check_numbers(given["eps"])
   given <- Filter(Negate(is.null), given)
   check_numbers(given)
@@ -48,6 +50,14 @@ begun <- function(name, hints, ...) {
   check_unit(given$unit, data)
   given$weights <- weight_column(typed$weights, function() frame$weights, data)
   list(call = public_call(typed, name), formula = as_formula(frame$formula), data = data, given = given)
+}
+
+given_formula <- function(typed, frame) {
+  if (is.null(typed)) return(NULL)
+  tryCatch(frame$formula, simpleError = function(e) {
+    if (is.name(typed)) refuse("formula must be a formula, such as ", typed, " ~ x, not ", typed)
+    stop(conditionMessage(e), call. = FALSE)
+  })
 }
 
 check_numbers <- function(given) {

@@ -113,7 +113,17 @@ no_more <- function(what, hints, ...) {
   name <- names(given)[1L] %||% ""
   if (!nzchar(name)) refuse(what, " has too many arguments: what is ", deparsed(given[[1L]]), "?")
   refuse(what, " has no argument ", sQuote(name, FALSE),
-         if (name %in% names(hints)) paste0(": ", hints[[name]]))
+         if (name %in% names(hints)) paste0(": ", hints[[name]]) else near_argument(what, name))
+}
+
+# What the arguments of one of our own functions are.
+near_argument <- function(what, name) {
+  own <- sub("()", "", what, fixed = TRUE)
+  f <- if (startsWith(own, "dp_")) get0(own, topenv(), mode = "function")
+  if (is.null(f)) return(NULL)
+  known <- setdiff(names(formals(f)), "...")
+  near <- nearest(name, known[nchar(known) > 3L])
+  if (length(near)) paste0("; did you mean ", listed(near, "or"), "?") else paste0("; ?", own, " has its arguments")
 }
 
 BUDGET_HINTS <- c(epsilon = "write eps = 1", path = "write ledger = \"path\"",

@@ -119,9 +119,12 @@ with_class_number <- function(formula) {
 check_classes <- function(response, asked) {
   shown <- sQuote(response, FALSE)
   if (!response %in% names(asked$seen)) refuse("formula: there is no column ", shown, " in the data")
-  if (is.null(asked$levels[[response]]) && !is.factor(asked$seen[[response]]))
-    refuse("levels: column ", shown, " is not a factor, and its classes must not be read from the data; ",
-           "add levels = list(", response, " = c(\"low\", \"mid\", \"high\")) to the call")
+  x <- asked$seen[[response]]
+  if (!is.null(asked$levels[[response]]) || is.factor(x)) return(invisible())
+  if (is.logical(x)) refuse("formula: ", shown, " is FALSE or TRUE; dp_glm() fits a logistic regression")
+  example <- if (is.numeric(x)) "1:3" else "c(\"low\", \"mid\", \"high\")"
+  refuse("levels: column ", shown, " is not a factor, and its classes must not be read from the data; ",
+         "add levels = list(", response, " = ", example, ") to the call")
 }
 
 thresholds_of <- function(fit) paste(fit$lev[-length(fit$lev)], fit$lev[-1L], sep = "|")

@@ -22,6 +22,7 @@ dp_compare <- function(...) {
   fits <- list(...)
   if (length(fits) == 1L && is.list(fits[[1L]]) && is.null(attr(fits[[1L]], "class")))
     fits <- fits[[1L]]
+  if (any(vapply(fits, inherits, NA, "dp_not_released"))) not_released_stop("dp_compare()")
   if (!length(fits) || !all(vapply(fits, inherits, NA, "dp_lm")))
     refuse("dp_compare() needs one or more released results of dp_lm(), such as ",
            "dp_compare(small = fit1, large = fit2)")

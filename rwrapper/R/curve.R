@@ -59,6 +59,7 @@ dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = 
   asked <- begun("dp_curve", CURVE_HINTS, ...)
   check_cuts(asked$given$cuts, start)
   columns <- surv_columns(asked$formula)
+  check_event(attr(columns, "event"), asked$data)
   check_groups(columns, asked$data, levels)
   design <- seen_design(asked, columns)
   answer <- call_release("curve", request_of(
@@ -83,7 +84,8 @@ surv_columns <- function(formula) {
   check_surv_terms(right)
   wrapped <- lapply(as.list(attr(right, "variables"))[-1L], function(v) call("C", v, quote(contr.treatment)))
   parts <- c(lapply(given[-1L], function(e) call("I", e)), wrapped)
-  structure(formula_of(call("I", given[[1L]]), parts, environment(formula)), given = length(given), groups = as.list(attr(right, "variables"))[-1L])
+  structure(formula_of(call("I", given[[1L]]), parts, environment(formula)), given = length(given), event = given[[length(given)]],
+            groups = as.list(attr(right, "variables"))[-1L])
 }
 
 # Time first, then start if there is one, and the event.
@@ -136,7 +138,6 @@ check_groups <- function(columns, data, levels) {
 # The levels of each group, by the name of its term.
 group_levels <- function(design, given) {
   frame <- design$frame
-  check_event(frame, given)
   groups <- names(frame)[-seq_len(given)]
   lapply(stats::setNames(groups, groups), function(name) as.list(levels(frame[[name]])))
 }

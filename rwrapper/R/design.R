@@ -13,7 +13,7 @@
 design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   check_bounds(bounds)
   terms <- check_formula(formula, names(data))
-  check_levels(levels, names(data))
+  check_levels(levels, data)
   mentioned <- all.vars(attr(terms, "variables"))
   unknown <- setdiff(mentioned, c(names(data), CONSTANT_NAMES, CONTRASTS))
   if (length(unknown)) refuse_unknown(unknown[1L], formula, names(data))
@@ -26,7 +26,9 @@ design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   empty <- lapply(columns, no_rows)
   design <- list(formula = formula, terms = terms, source = Map(source_of, kinds, empty))
   design$frame <- in_formula(model_variables(design, empty, 0L))
-  for (name in names(design$frame)) check_variable(design$frame[[name]], name)
+  # Levels of a response of text would not help.
+  text <- is.character(design$frame[[1L]])
+  for (name in names(design$frame)[if (text) -1L else TRUE]) check_variable(design$frame[[name]], name)
   check_response(design$frame[[1L]], names(design$frame)[1L])
   X <- in_formula(model_rows(design, design$frame))
   design$contrasts <- attr(X, "contrasts")
@@ -54,10 +56,16 @@ refuse_unknown <- function(name, formula, columns) {
 }
 
 no_such_column <- function(argument, name, columns) {
-  near <- columns[utils::adist(name, columns, ignore.case = TRUE)[1L, ] <= 2L]
+  near <- nearest(name, columns)
   refuse(argument, ": there is no column ", sQuote(name, FALSE), " in the data",
          if (length(near)) paste0("; did you mean ", listed(near, "or"), "?")
          else paste0(", which have ", listed(columns)))
+}
+
+# Those with the fewest letters to change, and at most two.
+nearest <- function(name, known) {
+  distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
+  known[distance <= 2L & distance == min(distance, 2L)]
 }
 
 # Not more names than can be read.
@@ -76,16 +84,20 @@ in_formula <- function(expression)
 
 no_rows <- function(x) if (length(dim(x)) == 2L) x[0L, , drop = FALSE] else x[0L]
 
-check_levels <- function(levels, columns) {
+check_levels <- function(levels, data) {
   if (is.null(levels)) return(invisible())
   if (!is.list(levels) || is.null(names(levels)))
     refuse("levels must be a list with names, such as levels = list(sex = c(\"f\", \"m\")), not ", described(levels))
   for (name in names(levels)) {
-    if (!name %in% columns) refuse("levels: there is no column ", sQuote(name, FALSE))
+    if (!name %in% names(data)) no_such_column("levels", name, names(data))
     if (!is.atomic(levels[[name]]) || length(levels[[name]]) < 2L || anyNA(levels[[name]]) ||
         anyDuplicated(levels[[name]]))
       refuse("levels: ", sQuote(name, FALSE),
              " needs at least two levels, all different, and none NA")
+    odd <- if (is.numeric(data[[name]])) is.na(suppressWarnings(as.numeric(as.character(levels[[name]]))))
+    if (any(odd))
+      refuse("levels: ", sQuote(name, FALSE), " is a column of numbers, and ", described(levels[[name]][odd][1L]),
+             " is not a number; write levels = list(", name, " = c(0, 1)), or leave it out")
   }
 }
 
@@ -98,8 +110,8 @@ check_variable <- function(x, name) {
   shown <- sQuote(name, FALSE)
   if (is.character(x))
     refuse("column ", shown, " is text, and its levels must not be read from the data; write ",
-           "factor(", name, ", levels = c(\"first\", \"second\", ...)) in the formula, or add ",
-           "levels = list(", name, " = c(...)) to the call")
+           "factor(", name, ", levels = c(\"first\", \"second\", ...)) in the formula",
+           if (make.names(name) == name) paste0(", or add levels = list(", name, " = c(...)) to the call"))
   if (is.factor(x) && nlevels(x) < 2L)
     refuse("column ", shown, " needs at least two levels, not ", nlevels(x))
   if (!(is.numeric(x) || is.factor(x) || is.logical(x) || inherits(x, c("Date", "POSIXct", "difftime"))))
@@ -107,9 +119,13 @@ check_variable <- function(x, name) {
 }
 
 check_response <- function(y, name) {
-  if (is.factor(y) || length(dim(y)))
-    refuse("formula: the response must be one numeric column",
-           if (is.factor(y)) paste0("; for a factor write I(", name, " == \"level\")"))
+  if (!is.factor(y) && !is.character(y) && !length(dim(y))) return(invisible())
+  # glm() calls a factor's first level a failure.
+  level <- if (is.factor(y) && nlevels(y)) levels(y)[nlevels(y)] else "level"
+  refuse("formula: the response must be one numeric column",
+         if (!length(dim(y))) paste0("; for ", if (is.factor(y)) "a factor" else "text", " write I(", name, " == \"",
+                                     level, "\")"),
+         if (is.factor(y) && nlevels(y) > 2L) ", or fit all levels with dp_ordinal() or dp_multinomial()")
 }
 
 #' Evaluate the variables of a formula on columns

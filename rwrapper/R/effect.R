@@ -31,6 +31,7 @@
 #' @param parm Which of the rows of `tidy()`; all by default.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].
 #' @param level,conf.level Probability with which intervals cover.
+#' @param conf.int Also give intervals?
 #' @param digits Significant digits that are printed.
 #' @return `dp_effect()`: an object of class `dp_effect`, which contains no records, or of class
 #'   [dp_not_released]. `coef()`: the effect and the mean outcome of each arm; `vcov()`, `confint()` and
@@ -53,9 +54,11 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
                       family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
                       levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, budget = NULL,
                       memory = NULL, rng = NULL, ...) {
-  asked <- begun("dp_effect", LM_HINTS[c("epsilon", "seed", "ledger", "alpha", "level", "cluster")], ...)
-  if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap))
-    refuse("overlap must be two increasing numbers, such as c(0.05, 0.95), not ", described(overlap))
+  asked <- begun("dp_effect", EFFECT_HINTS, ...)
+  if (!is.numeric(overlap) || length(overlap) != 2L || anyNA(overlap) || any(overlap < 0.001 | overlap > 0.999) ||
+      overlap[1L] >= overlap[2L])
+    refuse("overlap must be two increasing numbers from 0.001 to 0.999, such as overlap = c(0.05, 0.95), not ",
+           described(overlap))
   formula <- asked$formula
   treatment <- asked$given$treatment
   design <- seen_design(asked, with_treatment(formula, treatment, asked$data, levels))
@@ -72,13 +75,16 @@ dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aip
     sampling = stats::setNames(answer$sampling, names), call = asked$call)
 }
 
+EFFECT_HINTS <- c(LM_HINTS[c("subset", "na.action", "epsilon", "seed", "ledger", "alpha", "level", "cluster")],
+                  weights = "leave it out: rows count alike")
+
 # The formula with the treatment as its first term; a factor as one column of 0 and 1.
 with_treatment <- function(formula, treatment, data, levels) {
   if (!is_text(treatment))
     refuse("treatment must be the name of one column, such as treatment = \"arm\", not ", described(treatment))
   if (length(formula) != 3L) refuse("formula: write an outcome on the left-hand side, outcome ~ age")
   if (treatment %in% all.vars(formula))
-    refuse("formula: ", sQuote(treatment, FALSE), " is the treatment, and cannot be in the formula too")
+    refuse("formula: ", sQuote(treatment, FALSE), " is the treatment, and cannot be in the formula too; leave it out there")
   if ("." %in% all.vars(formula[[3L]])) refuse("formula: name the covariates, or write ~ 1 for none")
   name <- as.name(treatment)
   if (is.data.frame(data) && !treatment %in% names(data)) no_such_column("treatment", treatment, names(data))
@@ -93,8 +99,8 @@ with_treatment <- function(formula, treatment, data, levels) {
 
 #' @rdname dp_effect
 #' @export
-tidy.dp_effect <- function(x, conf.level = 0.95, ...)
-  as.data.frame(tidy.dp_lm(x, conf.int = TRUE, conf.level = conf.level, ...))
+tidy.dp_effect <- function(x, conf.int = TRUE, conf.level = 0.95, ...)
+  as.data.frame(tidy.dp_lm(x, conf.int, conf.level, ...))
 
 #' @rdname dp_effect
 #' @export

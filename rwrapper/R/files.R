@@ -23,7 +23,9 @@ check_data <- function(data) {
     refuse("formula and data are in the wrong order; write the formula first, then the data")
   refuse("data: a data frame, or the path of Parquet files, is needed, not an object of class ",
          class(data)[1L],
-         if (inherits(data, "ArrowObject")) "; write as.data.frame(data), or the paths of its files"
+         if (inherits(data, "dp_moments")) "; moments_lm() fits models from moments"
+         else if (inherits(data, "lm")) "; give the data frame of that fit"
+         else if (inherits(data, "ArrowObject")) "; write as.data.frame(data), or the paths of its files"
          else if (inherits(data, "tbl_lazy"))
            "; write as.data.frame(data), or let the database write Parquet files and give their path"
          else if (is.matrix(data) || is.list(data)) "; write as.data.frame(data)")

@@ -154,9 +154,17 @@ private_fit <- function(name, asked, start = NULL) {
   asked$formula <- design$formula
   request <- request_of(asked, design)
   if (within) request$matrix$within <- TRUE
+  if (name == "lm") design$note <- c(design$note, about_truth(design$frame))
   fit <- new_fit(call_release(name, request), design, asked$call)
   if (within) fit$within <- given$unit
   fit
+}
+
+# Python says so of a comparison, by its text; the type of a column is known here.
+about_truth <- function(frame) {
+  name <- names(frame)[1L]
+  if (!is.logical(frame[[1L]]) || grepl("[<>!=]=|[<>]", name)) return(NULL)
+  paste(name, "is 0 or 1, so this is a linear probability model; dp_glm() fits a logistic regression")
 }
 
 # y ~ x | person + period: names of the groups that have effects.

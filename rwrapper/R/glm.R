@@ -68,10 +68,22 @@ family_sent <- function(family) {
              family$family, if (family$family == "Gamma") "(link = \"log\")" else "()")
     family <- if (family$family == "Gamma") "gamma" else family$family
   }
-  if (!is_text(family))
-    refuse("family must be binomial(), poisson(), gaussian(), Gamma(\"log\"), negative.binomial() or ",
-           "Quantile(), not ", described(family))
-  family
+  if (is_text(family) && family %in% FAMILIES) return(family)
+  refuse("family must be binomial(), poisson(), gaussian(), Gamma(\"log\"), negative.binomial(theta) or ",
+         "Quantile(0.9), not ", described(family), family_hint(family))
+}
+
+FAMILIES <- c("gaussian", "binomial", "poisson", "gamma", "negativebinomial", "quantile")
+
+family_hint <- function(family) {
+  if (!is_text(family)) return(NULL)
+  meant <- c(quasipoisson = "poisson()", quasibinomial = "binomial()", logit = "binomial()", logistic = "binomial()",
+             probit = "binomial(link = \"probit\")", normal = "gaussian()")
+  near <- nearest(family, FAMILIES)
+  write <- if (family %in% names(meant)) meant[[family]] else if (length(near)) paste0("\"", near[1L], "\"")
+  if (is.null(write)) return(NULL)
+  paste0("; write family = ", write,
+         if (startsWith(family, "quasi")) ", whose standard errors allow for overdispersion already")
 }
 
 # Of MASS: theta is in the name, and with all digits where its variance is made.
@@ -90,7 +102,8 @@ GLM_HINTS <- c(
   LM_HINTS[c("subset", "na.action", "contrasts", "epsilon", "seed", "max_rows",
              "ledger", "alpha", "level")],
   offset = "write it into the formula: y ~ x + offset(log(years))",
-  link = "write it into the family: binomial(link = \"probit\")"
+  link = "write it into the family: binomial(link = \"probit\")",
+  fit_stats = "R squared and sigma are those of dp_lm(); diagnostics = TRUE is there"
 )
 
 # A family as plain data; NULL is the linear model.

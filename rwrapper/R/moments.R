@@ -76,6 +76,7 @@ public_columns <- function(data, design, levels) {
 # A model of the columns of moments: its public side, and what is sent of it.
 posed_model <- function(moments, formula, what) {
   if (!inherits(moments, "dp_moments")) refuse(what, ": moments must be made by dp_moments()")
+  if (missing(formula)) refuse("formula must be given, such as y ~ x")
   design <- refuse_offsets(design_of(as_formula(formula), moments$columns, bounds = moments$bounds), what)
   sent <- list(formula = deparsed(design$formula), response = names(design$frame)[1L],
                names = as.list(regressor_names(design)), intercept = "(Intercept)" %in% design$names)

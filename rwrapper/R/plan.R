@@ -51,7 +51,7 @@ dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
   given <- Filter(Negate(is.null), list(n = n, eps = eps, effect = effect, power = power, events = events,
                                         event_rate = event_rate))
   check_numbers(given)
-  if (!missing(family)) given <- c(given, list(family = family_sent(family), link = link_sent(family)))
+  if (!missing(family)) given <- c(given, list(family = if (identical(family, "survival")) family else family_sent(family), link = link_sent(family)))
   structure(call_python("plan", c(list(d = d, delta = delta, method = method), given)),
             class = c("dp_plan", "dp_result"))
 }

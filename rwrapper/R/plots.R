@@ -99,7 +99,7 @@ around_estimates <- function(shown, mark) {
 check_reference <- function(reference, all) {
   if (is.null(reference)) return(invisible())
   if (!is.numeric(reference) || is.null(names(reference)))
-    refuse("reference must be named numbers, such as reference = c(", all[length(all)], " = 2), not ",
+    refuse("reference must be named numbers, such as reference = c(", deparsed(as.name(all[length(all)]), backtick = TRUE), " = 2), not ",
            described(reference))
   odd <- setdiff(names(reference), all)
   if (length(odd))

@@ -132,7 +132,7 @@ pack_strata <- function(x, levels) {
 weight_column <- function(expression, value, data) {
   if (is.null(expression)) return(NULL)
   name <- if (is.name(expression) && as.character(expression) %in% names(data)) as.character(expression)
-          else tryCatch(value(), error = function(e) if (is.name(expression)) as.character(expression) else stop(e))
+          else tryCatch(value(), error = function(e) if (is.name(expression)) as.character(expression) else expression)
   if (is.null(name)) return(NULL)
   if (!is_text(name))
     refuse("weights must be the name of one column, such as weights = w, not ", described(name),

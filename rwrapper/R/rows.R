@@ -113,7 +113,13 @@ LEARNS_FROM_DATA <- c(
 ELSEWHERE <- c(
   s = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
   te = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
-  cbind = "a model has one response: fit one after the other, or use dp_moments()",
+  lo = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
+  rcs = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
+  pspline = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
+  cbind = paste("a model has one response: fit one after the other, or use dp_moments(); for successes and failures",
+                "make a row with 0 or 1 for each trial"),
+  interaction = "write a:b, or a * b with main effects too",
+  Error = "write unit = \"block\" as an argument of the call: errors are clustered by unit",
   strata = "write unit = \"person\" as an argument of the call: errors are clustered by unit",
   cluster = "write unit = \"person\" as an argument of the call: errors are clustered by unit",
   weights = "write weights = w as an argument of the call"

@@ -22,6 +22,7 @@
 #'   print(dp_lm(price ~ carat, diamonds, eps = 1, start = start))
 #' }
 public_start <- function(formula, data, levels = NULL) {
+  needs_data(missing(data), formula)
   data <- data_of(data)
   formula <- as_formula(formula)
   design <- design_of(formula, data, levels)

@@ -72,9 +72,9 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   if (!is.null(time_varying) && !is.character(time_varying))
     refuse("time_varying must be terms of the formula, such as \"age\", not ", described(time_varying))
   parts <- hazard_formulas(asked$formula, strata)
+  check_event(parts$event, asked$data)
   check_strata(strata, seen_by(asked, parts$records))
   design <- with_plain_strata(seen_design(asked, parts$records), strata)
-  check_event(design$frame, parts$given)
   # What is left without the event is what new persons have.
   own <- seen_design(asked, parts$persons)
   answer <- call_release("survival", request_of(asked, design))
@@ -97,6 +97,7 @@ SURVIVAL_HINTS <- c(
   cluster = "write unit = \"person\", for all rows of a person to be one unit",
   id = "write unit = \"person\", for all rows of a person to be one unit",
   breaks = "write cuts = c(90, 180)", times = "write cuts = c(90, 180)",
+  family = "leave it out: the function says which model it is",
   ties = "there is no choice: events of one interval are treated alike",
   robust = "standard errors are clustered by unit already",
   tt = "write time_varying = \"age\"", method = "there is one method"
@@ -127,7 +128,7 @@ hazard_formulas <- function(formula, strata) {
   of <- function(parts) formula_of(wrapped[[1L]], parts, environment(formula))
   levels <- if (!is.null(strata)) list(strata_call(strata, quoted = TRUE))
   list(records = of(c(wrapped[-1L], formula[[3L]], levels)), persons = of(list(formula[[3L]])),
-       given = length(given))
+       event = given[[length(given)]])
 }
 
 # Dummies of all levels but the first, whatever the contrasts of the factor.
@@ -165,10 +166,11 @@ check_cuts <- function(cuts, start) {
   refuse("cuts must be increasing numbers, such as cuts = c(90, 180, 365), not ", described(cuts))
 }
 
-check_event <- function(frame, given) {
-  if (is.factor(frame[[given]]))
-    refuse("formula: the event must be 0 or 1; write Surv(time, status == \"",
-           levels(frame[[given]])[1L], "\")")
+check_event <- function(event, data) {
+  x <- if (is.name(event)) data[[as.character(event)]]
+  if (!is.factor(x) && !is.character(x)) return(invisible())
+  level <- if (nlevels(x)) levels(x)[nlevels(x)] else "dead"
+  refuse("formula: the event must be 0 or 1; write Surv(time, ", event, " == \"", level, "\")")
 }
 
 of_hazards <- function(fit, what, level, ...) {

@@ -17,7 +17,7 @@ check_formula <- function(formula, columns) {
   terms <- tryCatch(stats::terms(formula, data = prototype),
                     error = function(e) refuse("formula: ", conditionMessage(e)))
   if (attr(terms, "intercept") == 0L && !length(attr(terms, "term.labels")))
-    refuse("formula: there is nothing on its right-hand side")
+    refuse("formula: there is nothing on its right-hand side; write y ~ x, or y ~ 1 for the mean alone")
   without_unused(terms)
 }
 

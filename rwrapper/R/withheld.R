@@ -26,6 +26,24 @@ extractAIC.dp_lm <- method_of("extractAIC", quote(private_stop("extractAIC(), wh
 #' @evalNamespace registered(c(OF_RECORDS, "extractAIC"), "dp_lm")
 NULL
 
+# Results that are no models. stats::coef() and residuals() would find nothing there, and not say so.
+IN_PLACE_OF_MODELS <- c(
+  dp_moments = "moments_lm(moments, y ~ x) fits models", dp_curve = "as.data.frame() has its numbers",
+  dp_selection = "dp_lm(selection, data, eps = 1) fits the chosen terms", dp_effect = "tidy() has its numbers",
+  dp_plan = "print() shows it")
+OF_RESULTS <- c("coef", "vcov", "predict", "plot", "anova", "glance", "residuals", "fitted", "update")
+
+no_model <- function(generic, x) {
+  hint <- IN_PLACE_OF_MODELS[intersect(class(x), names(IN_PLACE_OF_MODELS))]
+  refuse(generic, "() is not for an object of class ", class(x)[1L], if (length(hint)) paste0("; ", hint[[1L]]))
+}
+for (generic in OF_RESULTS)
+  assign(paste0(generic, ".dp_result"),
+         method_of(generic, call("no_model", generic, as.name(names(formals(get(generic)))[1L]))))
+
+#' @evalNamespace registered(OF_RESULTS, "dp_result")
+NULL
+
 OF_MODELS <- c("coef", "vcov", "confint", "predict", "plot", "tidy", "glance", "residuals", "fitted", "deviance",
                "logLik", "df.residual", "sigma", "terms", "anova", "model.frame", "model.matrix", "augment")
 for (generic in OF_MODELS)

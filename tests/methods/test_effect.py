@@ -17,7 +17,7 @@ from dpreg.audit.recordings import Leak
 from dpreg.audit.replay import measure
 from dpreg.audit.replay_options import random_effect
 from dpreg.audit.replay_tables import random_case
-from dpreg.base.errors import ArgumentError, FormulaError
+from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
 from dpreg.data import arms
 from dpreg.data.arms import (
     AtLimits,
@@ -300,7 +300,7 @@ def test_little_overlap_is_said():
 
 
 @pytest.mark.parametrize(("given", "kind", "says"), [
-    ({"treatment": "zz"}, FormulaError, "zz"),
+    ({"treatment": "zz"}, SchemaError, "zz"),
     ({"treatment": "arm"}, ArgumentError, "arm"),
     ({"treatment": "arm", "levels": {"arm": ["placebo", "drug", "x"]}}, ArgumentError,
      "two public levels"),

@@ -16,6 +16,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import (
     ArgumentError,
     Choice,
+    Options,
     a_kind,
     closest,
     got,
@@ -290,7 +291,12 @@ def family_from(family: object) -> Family:
     if family is NegativeBinomial:
         return NegativeBinomial()
     names = (*FAMILIES, "quantile")
-    wanted = ("must be one of ", Choice(names), " or dpreg.Quantile(0.9)")
+    wanted = (
+        "must be one of ",
+        Choice(names),
+        " or ",
+        Options("family", "quantile", "Quantile", {"q": 0.9}),
+    )
     if not isinstance(family, str):
         meant = closest(type(family).__name__, names)  # an object of statsmodels
         advice = [] if meant is None else [write("family", meant)]

@@ -50,6 +50,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         ("sample_weight", "freq_weights", "var_weights", "sampling_weights"),
         (("weights",), ("write ", Argument("weights"), " with the name of a column")),
     ),
+    "rng": (("random_state",), ("write ", Argument("random_state"))),
     "offset": (("inference",), "write it into the formula: 'y ~ z + offset(x)'"),
     "subset": (("formula",), "filter the rows before the call, each by its own values only"),
     "ledger": (("unit",), ("write ", Argument("budget"), " with a budget that has a ledger")),
@@ -161,7 +162,8 @@ def _unknown(function: str, key: str, known: list[str]) -> KeywordError:
     advice = meant_by(key, known)
     # The value is not shown: it may be a column of weights.
     problem = f"{function}() has no such argument"
-    return KeywordError(key, problem, f"it has {', '.join(known)}" if advice is None else advice)
+    has = f"it has {', '.join(known)}" if known else "leave it out"
+    return KeywordError(key, problem, has if advice is None else advice)
 
 
 def _twice(function: str, key: str, ordered: list[str]) -> KeywordError:

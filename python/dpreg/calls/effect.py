@@ -13,6 +13,7 @@ from dpreg.base.errors import (
     ArgumentError,
     Choice,
     FormulaError,
+    SchemaError,
     Value,
     add,
     leave_out,
@@ -28,10 +29,12 @@ from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.data.bounds import Bounds
 from dpreg.data.changed_rows import clipped
+from dpreg.data.containers import open_source
 from dpreg.data.design import Terms
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows
+from dpreg.data.schema import no_column
 from dpreg.estimation.base import Declined
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.estimation.methods.effect import EffectRelease, TreatmentEffect
@@ -293,6 +296,9 @@ def _with_treatment(formula: object, treatment: object, data: object) -> Any:
     if "|" in right or re.search(r"(?<![\w.`)])\.(?![\w.`])", right):
         problem = f"{right.strip()!r} must name the covariates"
         raise FormulaError("formula", problem, "write 'age + C(stage)'", "write ~ 1 for none")
+    schema = open_source(data).schema
+    if treatment not in schema.columns:
+        raise SchemaError("treatment", *no_column(treatment, schema))
     name = treatment if treatment.isidentifier() else f"`{treatment}`"
     return f"{left.strip()} ~ {name} + {right.strip()}"
 

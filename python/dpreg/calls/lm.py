@@ -93,10 +93,11 @@ def dp_lm(
         ``{column: (low, high)}``: public limits of columns of the design (``"carat"``, or
         ``"log(carat)"`` if that is the term), of all columns of a term, or of the response.
         Values beyond them are clipped, and the coefficients are those of clipped values.  Bounds
-        must be known without the data; generous ones cost little.  In a study of two or three hundred rows they stand for the scale of a column,
-        on which nothing is spent then, and should be near.  Terms ``poly(x, 2)``, ``ns(x, 3)`` and
-        ``bs(x, df=5)`` need the bounds of ``x``: polynomials are orthogonal on them, knots divide
-        them into equal parts.  ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``
+        must be known without the data; generous ones cost little.  In a study of two or three
+        hundred rows they stand for the scale of a column, on which nothing is spent then, and
+        should be near.  Terms ``poly(x, 2)``, ``ns(x, 3)`` and ``bs(x, df=5)`` need the bounds of
+        ``x``: polynomials are orthogonal on them, knots divide them into equal parts.
+        ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``
         and ``"frank_wolfe"`` use bounds, therefore ``"auto"`` too; ``select="sis"`` needs those
         of all columns.
     unit : str, optional

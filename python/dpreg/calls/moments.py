@@ -226,6 +226,11 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
         return " + ".join(term if _plain(term) else _quoted(term) for term in terms)
     left, tilde, right = formula.partition("~")
     if not tilde:
+        if re.fullmatch(r"[\w. ]+(,[\w. ]+)+", formula):
+            like = " + ".join(name.strip() for name in formula.split(","))
+            raise FormulaError(
+                "formula", f"{formula!r} is not a sum of columns", f"write '~ {like}'"
+            )
         return formula
     return f"{left.strip()} + {right.strip()}" if left.strip() else right.strip()
 

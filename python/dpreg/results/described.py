@@ -69,6 +69,7 @@ _REASONS = {
 # By a name that users look for: what the result needs to have, and what to write then.
 _SHARED = {
     **dict.fromkeys(("save", "dump"), ("to_json", "Path(name).write_text(fit.to_json())")),
+    "compare": ("conf_int", "dpreg.compare([fit, other])"),
     **dict.fromkeys(("to_csv", "to_frame", "as_frame"), ("tidy", "tidy(), a data frame")),
     **dict.fromkeys(("ate", "att", "estimate"), ("effect", "effect")),
     **dict.fromkeys(("median", "median_survival"), ("quantile", "quantile(0.5)")),

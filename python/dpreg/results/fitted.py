@@ -10,6 +10,7 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
+from dpreg.base.keywords import hinted
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats
@@ -77,6 +78,7 @@ class Fitted:
         seeded = " (NOT PRIVATE)" if self.privacy.seeded else ""
         return DescribedModel(self.response + seeded, list(self.params.index))
 
+    @hinted("cov_params")
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the coefficients, sampling and privacy together."""
         import pandas as pd

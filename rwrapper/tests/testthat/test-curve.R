@@ -95,5 +95,5 @@ test_that("what cannot be used is refused with a rewrite", {
 test_that("an event that is a factor is refused with a rewrite", {
   needs_python("dp_curve")
   expect_error(dp_curve(Surv(time, arm) ~ 1, trial(20L), eps = 1, cuts = 2),
-               "event must be 0 or 1; write Surv\\(time, status == \"a\"\\)", class = "dpreg_usage")
+               "event must be 0 or 1; write Surv\\(time, arm == \"b\"\\)", class = "dpreg_usage")
 })

@@ -106,7 +106,7 @@ test_that("columns that are not numbers are refused, with a remedy", {
   expect_error(design_of(y ~ complex, data), "neither numeric nor a factor")
   expect_error(design_of(y ~ wide, data), "as.double\\(data.wide\\)")
   expect_error(design_of(one ~ y, data.frame(y = 1, one = factor("a", c("a", "b")))),
-               "one numeric column; for a factor write I\\(one == \"level\"\\)")
+               "one numeric column; for a factor write I\\(one == \"b\"\\)")
   expect_identical(colnames(our_matrix(y ~ factor(text, levels = c("a", "b", "c")), data)$X),
                    paste0("factor(text, levels = c(\"a\", \"b\", \"c\"))", c("b", "c")))
   expect_identical(our_matrix(y ~ text, data, list(text = c("b", "c")))$complete, c(FALSE, TRUE))

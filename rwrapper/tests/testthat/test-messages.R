@@ -37,6 +37,7 @@ test_that("what is missing or long is named without its length", {
 })
 
 test_that("names without quotes are answered with the name in quotes", {
+  needs_python()
   wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
   expect_identical(wrong(dp_lm(price ~ carat, diamonds, 1, unit = pid)), "unit must be in quotes; write unit = \"pid\"")
   expect_match(wrong(dp_glm(price ~ carat, diamonds, 1, unit = cut)), "write unit = \"cut\"")
@@ -67,6 +68,59 @@ test_that("second arguments of generics are refused with what to write", {
   expect_match(wrong(dp_ordinal(cut ~ carat, diamonds, 1, method = "logit")), "method must be \"logistic\" or \"probit\"")
   expect_match(wrong(anova(fit, test = "F")), "Wald tests, without a choice")
   expect_error(plot(fit, which = 1), "plot_diagnostics", class = "dpreg_private")
+})
+
+test_that("users of lm() and glm() are told what to write", {
+  needs_python()
+  data <- transform(diamonds, text = as.character(cut), dear = price > 5000, day = as.Date("2020-01-01"))
+  said <- function(e) expect_error(eval(e), class = "dpreg_usage")$message
+  asked <- expression(
+    dp_lm(price, carat, data), "formula must be a formula, such as price ~ x",
+    dp_lm(text ~ carat, data, 1), "for text write I(text == \"level\")",
+    dp_glm(cut ~ carat, data, 1), "for a factor write I(cut == \"Ideal\"), or fit all levels with dp_ordinal()",
+    dp_lm(price ~ months(day), data, 1), "write factor(months(day), levels = c(\"first\", \"second\", ...)) in the formula",
+    dp_lm(price ~ carat, data, 1, weights = 1 / depth), "weights must be the name of one column",
+    dp_lm(price ~ carat, data, 1, levels = list(carat = c("a", "b"))), "'carat' is a column of numbers, and \"a\" is not",
+    dp_lm(price ~ text, data, 1, levels = list(txt = c("a", "b"))), "did you mean 'text'?",
+    dp_lm(price ~ carat, data, 1, bonds = list(carat = 1:2)), "did you mean 'bounds'?",
+    dp_lm(price ~ carat, data, 1, x = TRUE), "?dp_lm has its arguments",
+    dp_glm(dear ~ carat, data, 1, fit_stats = TRUE), "are those of dp_lm()",
+    dp_glm(dear ~ carat, data, 1, family = "logit"), "write family = binomial()",
+    dp_glm(price ~ carat, data, 1, family = quasipoisson), "write family = poisson(), whose standard errors allow",
+    dp_glm(price ~ carat, data, 1, family = "Poisson"), "write family = \"poisson\"",
+    dp_glm(price ~ carat, data, 1, family = inverse.gaussian), "negative.binomial(theta) or Quantile(0.9)",
+    dp_lm(price ~ interaction(cut, color), data, 1), "write a:b",
+    dp_glm(cbind(price, carat) ~ depth, data, 1), "make a row with 0 or 1 for each trial",
+    dp_lm(price ~ 0, data, 1), "write y ~ x, or y ~ 1",
+    dp_survival(Surv(price, text) ~ carat, data, 1, cuts = 1:2), "write Surv(time, text == \"dead\")",
+    dp_curve(Surv(price, cut) ~ 1, data, 1, cuts = 1:2), "write Surv(time, cut == \"Ideal\")",
+    dp_survival(Surv(price, dear) ~ carat, data, 1, cuts = 1:2, family = "cox"), "leave it out",
+    dp_ordinal(dear ~ carat, data, 1), "dp_glm() fits a logistic",
+    dp_ordinal(table ~ carat, data, 1), "add levels = list(table = 1:3)",
+    dp_effect(dear ~ carat, data, 1, treatment = "cut", overlap = c(0.9, 0.1)), "from 0.001 to 0.999, such as overlap = c(0.05, 0.95)",
+    dp_effect(dear ~ carat, data, 1, treatment = "cut", weights = "depth"), "rows count alike",
+    public_start(price ~ carat), "data must be given",
+    install_dpreg(3), "source must be what pip installs"
+  )
+  for (i in seq(1L, length(asked), 2L)) expect_match(said(asked[[i]]), asked[[i + 1L]], fixed = TRUE)
+  error <- expect_error(dp_lm(price ~ carat, data, 1, budget = nothing), "object 'nothing' not found")
+  expect_null(error$call)
+  expect_match(dp_lm(dear ~ carat, data, 1, rng = 1)$notes, "linear probability model; dp_glm", all = FALSE)
+})
+
+test_that("results that are no models say what to do with them", {
+  needs_python("dp_effect")
+  moments <- dp_moments(~ price + carat, diamonds, eps = 1, rng = 1)
+  effect <- dp_effect(price ~ carat, transform(diamonds, arm = rep(0:1, length.out = nrow(diamonds))), eps = 1, treatment = "arm", rng = 1)
+  wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
+  expect_match(wrong(coef(moments)), "not for an object of class dp_moments; moments_lm\\(moments, y ~ x\\) fits models")
+  expect_match(wrong(predict(effect, diamonds)), "tidy\\(\\) has its numbers")
+  for (generic in c(residuals, update, plot)) expect_match(wrong(generic(moments)), "moments_lm")
+  expect_match(wrong(moments_lm(moments)), "formula must be given")
+  expect_named(tidy(effect, conf.int = FALSE), c("term", "estimate", "std.error", "statistic", "p.value"))
+  expect_match(wrong(plot(fit_of(), reference = 3)), "reference = c(`cut^4` = 2)", fixed = TRUE)
+  few <- dp_lm(price ~ carat, diamonds[1:30, ], eps = 0.1)
+  expect_error(dp_compare(fit_of(), few), class = "dpreg_not_released")
 })
 
 test_that("levels are spelled as R has them", {

@@ -117,7 +117,7 @@ test_that("what cannot be used is refused with a rewrite, before the charge", {
   refused(Surv(time, status == 2) ~ survival::pspline(x), "write ns\\(")
   refused(Surv(time, status == 2) ~ ., "write out the covariates")
   refused(Surv(time, status == 2) ~ 0 + x, "baseline hazard")
-  refused(Surv(time, arm) ~ x, "event must be 0 or 1; write Surv\\(time, status == \"a\"\\)")
+  refused(Surv(time, arm) ~ x, "event must be 0 or 1; write Surv\\(time, arm == \"b\"\\)")
   refused(Surv(time, status == 2) ~ x, "group them by a public rule", strata = "site")
   refused(Surv(time, status == 2) ~ arm, "in the formula too", strata = "arm")
   refused(Surv(time, status == 2) ~ x, "no column", strata = "zip")

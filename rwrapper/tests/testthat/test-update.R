@@ -33,3 +33,15 @@ test_that("calls are kept as they were typed", {
   expect_identical(deparse(made), "f(y ~ x, data = dpreg::dp_records(\"d\"), levels = l, eps = 1)")
   expect_error(dp_records(), "computed from them would not be private", class = "dpreg_private")
 })
+
+test_that("a call that declined, and one for an effect, are made again", {
+  needs_python("dp_effect")
+  few <- dp_lm(price ~ carat, diamonds[1:1000, ], eps = 0.01, rng = 1)
+  expect_s3_class(few, "dp_not_released")
+  expect_message(again <- update(few, eps = 4), "it cost eps = 4")
+  expect_s3_class(again, "dp_lm")
+  data <- transform(diamonds, arm = rep(0:1, length.out = nrow(diamonds)))
+  effect <- dp_effect(price ~ carat, data, eps = 1, treatment = "arm", rng = 1)
+  expect_message(again <- update(effect, . ~ . + depth, eps = 2), "it cost eps = 2")
+  expect_s3_class(again, "dp_effect")
+})

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 # Begins the name of an estimand that clipping has changed.
 CLIPPED = "clipped "
-# Ends it where the user gave bounds: values beyond them were clipped first, and nothing counts those.
+# Ends it where the user gave bounds: values beyond them were clipped first, and are not counted.
 _WITHIN = " within bounds"
 # Standard errors; a smaller effect of clipping is negligible beside the interval.
 _NEGLIGIBLE = 0.5
