@@ -9,7 +9,7 @@ from dpreg.base.families import Family
 from dpreg.estimation.releases.two_values import TwoValues
 
 # Half the length of an interval, in standard errors.
-HALF = 1.96
+_HALF = 1.96
 # Factors that are tried; where the largest of them is not enough, the coefficient is hidden.
 HIDDEN = 10.0
 _FACTORS = np.append(np.geomspace(1.0, 3.2, 240), HIDDEN)
@@ -42,7 +42,7 @@ def bent_factors(
         Value of each regressor whose rows keep their predictor where the longer half ends: rows
         with the other value have flat scores there.
     """
-    values, shares, half = regressors.values, regressors.shares, HALF * errors
+    values, shares, half = regressors.values, regressors.shares, _HALF * errors
     there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)
     error = (shares * values**2 * family.curvature(there)).sum(axis=0) * half
     factors, ends, mean = np.ones_like(slopes), there, family.mean(there)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.inference.bent import HALF, HIDDEN, bent_factors
+from dpreg.estimation.inference.bent import HIDDEN, bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import MOST_SPREAD, NODES, WEIGHTS, Linearised
@@ -27,9 +27,9 @@ _MOVED_LONG, _LONG = 2.0, 3.0
 # Along a regressor of two values a path has the curvature of its end unless that is so many times
 # less, and no more than the second: then nothing is known of the coefficient.
 _FLAT, _MOST_FLAT = 2.5, 1e3
+# Noise is as much as all events of rare persons where an error of a log hazard ratio is about this.
+_ALL_EVENTS = 1.0
 _NOTHING = 1e-12
-# Log odds of events are between these.
-_MOST_ODDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +177,11 @@ def _flattened(fit: Fit, centre: float, theta: Doubles, regressors: TwoValues) -
 
 
 def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int) -> EstimateError:
-    """Lengthen errors of hazard ratios where the score is not a straight line within an interval.
+    """Hide hazard ratios of regressors of two values where scores are flat at the end of the path.
 
-    As if each covariate split persons into two groups: the score is the share of events in one of
-    them, less what is expected, and moves no farther than that share.  The log hazard ratio of 2%
-    of 3,920 persons was said to be -59, with an error of 7, for 1.2.
+    Persons with one of them have no events that could be expected there, and nothing says how far
+    beyond they may be.  The log hazard ratio of 2% of 3,920 persons was said to be -59, with an
+    error of 7, for 1.2.
 
     Parameters
     ----------
@@ -189,25 +189,18 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
         The first columns, so many, are covariates.
     """
     scales, units, change = begun.scales, begun.telling_units, fit.model.found.change
-    first, regressors = int(units.intercept), two_values(scales, units)
-    own = first + np.flatnonzero(units.columns < count)
-    known = error.sampling[np.ix_(own, own)] + error.privacy[np.ix_(own, own)]
-    slopes, errors = (change @ fit.path.theta)[own], np.sqrt(np.diag(known))
-    apart = np.maximum(np.ptp(regressors.values, axis=0)[own], _NOTHING)
-    shares = np.maximum(regressors.shares[:, own], _NOTHING)
-    odds = np.clip(np.log(shares[1] / shares[0]) + slopes * apart, -_MOST_ODDS, _MOST_ODDS)
-    events = special.expit(odds)
-    thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T)[own], _NOTHING)
+    regressors, slopes = two_values(scales, units), change @ fit.path.theta
+    shares = np.maximum(regressors.shares, _NOTHING)
+    apart = np.ptp(regressors.values, axis=0)
+    events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
     found = events * (1 - events) * apart**2
-    flat = only_two(scales, units)[own - first] & (thought > _FLAT * found)
-    moved = HALF * errors * np.where(flat, thought, found) / apart
-    there = np.stack([events - moved, events + moved])
-    inside = ((there > 0) & (there < 1)).all(axis=0)
-    ends = special.logit(np.where(inside, there, 0.5))
-    longer = np.abs(ends - odds).max(axis=0) / np.maximum(HALF * errors * apart, _NOTHING)
-    factors = np.where(inside & (longer < HIDDEN), np.maximum(longer, 1.0), HIDDEN)
-    factors = factors * np.where(flat, thought / np.maximum(found, _NOTHING), 1.0)
-    more = np.sqrt(np.minimum(factors, _MOST_FLAT) ** 2 - 1)
-    hidden = error.hidden.copy()
-    hidden[np.ix_(own, own)] += known * np.outer(more, more)
-    return replace(error, hidden=hidden)
+    thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
+    first, known = int(units.intercept), error.sampling + error.privacy
+    two = np.zeros(len(slopes), dtype=bool)
+    two[first:] = only_two(scales, units)
+    flat = thought > np.where(two, _FLAT, _MOST_FLAT) * found
+    flat |= two & (np.sqrt(np.diag(known)) * apart > _ALL_EVENTS)
+    flat[:first] = False
+    flat[first:] &= units.columns < count
+    more = (HIDDEN - 1) * flat
+    return replace(error, hidden=error.hidden + known * np.outer(more, more))
