@@ -27,8 +27,9 @@ _MOVED_LONG, _LONG = 2.0, 3.0
 # Along a regressor of two values a path has the curvature of its end unless that is so many times
 # less, and no more than the second: then nothing is known of the coefficient.
 _FLAT, _MOST_FLAT = 2.5, 1e3
-# Noise is as much as all events of rare persons where an error of a log hazard ratio is about this.
-_ALL_EVENTS = 1.0
+# Noise is more than all events of one of two groups where a log hazard ratio has such an error.  At
+# 1, 15% of coefficients of 2,000 persons of whom 89% were censored had no error, for 0%.
+_ALL_EVENTS = 2.0
 _NOTHING = 1e-12
 
 
