@@ -145,3 +145,24 @@ def test_scores_of_rare_events_are_not_shortened(n, events):
         assert not abs(error) > 5 * fit.bse.iloc[0]
         held.append(abs(error) < 1.0)
     assert all(held)
+
+
+@pytest.mark.parametrize("coded", ["number", "level"])
+@pytest.mark.parametrize("link", ["logit", "cloglog"])
+def test_a_level_whose_rows_all_have_the_outcome_has_no_error(coded, link):
+    """Scores fall to 0 on the way and stay there: errors were of .04 to .4 about a slope of 2.
+
+    Maximum likelihood has no finite slope.
+    """
+    rng = np.random.default_rng(2)
+    x, z = rng.random(10_000) < 0.05, rng.random(10_000) < 0.5
+    y = x | (rng.random(10_000) < 0.45)
+    data = {name: column.astype(float) for name, column in (("x", x), ("z", z), ("y", y))}
+    right, levels = ("x + z", None) if coded == "number" else ("C(x) + z", {"x": [0.0, 1.0]})
+    for seed in range(2):
+        fit = dpreg.dp_glm(
+            f"y ~ {right}", data, 1.0, 1e-6, link=link, family="binomial", levels=levels, rng=seed
+        )
+        error = fit.bse.to_numpy()
+        assert np.isnan(error[1]) or error[1] > 1
+        assert error[2] < 0.25

@@ -323,3 +323,17 @@ def test_persons_of_a_rare_level_keep_their_events():
         off.append((fit.params[name] - 0.6) / fit.bse[name])
         assert fit.bse[name] < 0.25
     assert np.abs(off).max() < 2.0
+
+
+def test_a_number_that_few_persons_have_is_told_or_has_no_error():
+    """Noise in its score is more than all of its events: slopes of -59 had errors of 7."""
+    rng = np.random.default_rng(2)
+    for seed in range(6):
+        x, rare = rng.normal(size=4_000), (rng.random(4_000) < 0.02).astype(float)
+        time = rng.exponential(1 / (0.1 * np.exp(0.5 * x + 1.2 * rare)))
+        data = {"time": time, "event": time <= 1.5, "x": x, "rare": rare}
+        fit = dpreg.dp_survival(
+            "Surv(time, event) ~ x + rare", data, 1.0, 1e-6, cuts=[0.3, 0.6, 1.0, 1.5], rng=seed
+        )
+        assert np.isnan(fit.bse["rare"]) or abs(fit.params["rare"] - 1.2) < 3 * fit.bse["rare"]
+        assert abs(fit.params["x"] - 0.5) < 4 * fit.bse["x"]

@@ -11,7 +11,8 @@ from dpreg.estimation.releases.two_values import TwoValues
 # Half the length of an interval, in standard errors.
 _HALF = 1.96
 # Factors that are tried; where the largest of them is not enough, the coefficient is hidden.
-_FACTORS = np.append(np.geomspace(1.0, 3.2, 240), 10.0)
+HIDDEN = 10.0
+_FACTORS = np.append(np.geomspace(1.0, 3.2, 240), HIDDEN)
 # Means at linear predictors beyond this are as good as their limits.
 _MOST = 30.0
 

@@ -25,7 +25,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.periods import RowsOfEvents, RowsOfPeriods
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.newton.errors import newton_errors
+from dpreg.estimation.newton.errors import bent_hazards, newton_errors
 from dpreg.estimation.newton.fit import ended, newton_passes, scored
 from dpreg.estimation.newton.hazards import (
     Cells,
@@ -119,7 +119,8 @@ def release_hazards(
     moments = _event_moments(events, begun, cells)
     model = working_hazards(cells, table, sums, moments, start, terms, scales)
     fit = scored(begun, model, _limit(events, begun, model))
-    outcome = ended(begun, fit, newton_errors(fit, begun))
+    error = bent_hazards(newton_errors(fit, begun), fit, begun, len(rows.covariates))
+    outcome = ended(begun, fit, error)
     return replace(outcome, units=records.units), table.cells
 
 

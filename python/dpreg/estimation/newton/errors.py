@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.data.design import Terms
-from dpreg.estimation.inference.bent import bent_factors
+from dpreg.estimation.inference.bent import HIDDEN, bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
 from dpreg.estimation.newton.limits import Limits
-from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.linearised import MOST_SPREAD, NODES, WEIGHTS, Linearised
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
-from dpreg.estimation.releases.rows import StandardUnits
-from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.releases.two_values import two_values
+from dpreg.estimation.releases.two_values import TwoValues, only_two, two_values
 from dpreg.estimation.standardised import Standardised
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.
@@ -26,6 +24,15 @@ _FARTHER = 5.0
 _MOVED, _SLOWEST = 3.5, 0.67
 # Fewer deviations say so where rows are seen that are so many times as long as is usual.
 _MOVED_LONG, _LONG = 2.0, 3.0
+# Along a regressor of two values a path has the curvature of its end unless that is so many times
+# less, and no more than the second: then nothing is known of the coefficient.
+_FLAT, _MOST_FLAT = 2.5, 1e3
+# and of hazards, which noise moves farther: at 2.5, 15% of coefficients of 2,000 persons had no
+# error where 89% were censored, for 0%.
+_FLAT_HAZARD = 10.0
+# Noise is more than all events of one of two groups where a log hazard ratio has such an error.
+_ALL_EVENTS = 2.0
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,30 +125,25 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     return np.outer(left, left)
 
 
-def bent(
-    error: EstimateError, theta: Doubles, terms: Terms, scales: Scales, units: StandardUnits
-) -> EstimateError:
+def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     """Lengthen errors where the score is not a straight line within an interval.
-
-    Parameters
-    ----------
-    error : EstimateError
-    theta : ndarray, shape (width,)
-        Coefficients in standard units.
-    terms : Terms
-    scales : Scales
-    units : StandardUnits
 
     See Also
     --------
     dpreg.estimation.inference.bent.bent_factors
     """
-    first, known = int(units.intercept), error.sampling + error.privacy
+    scales, units, family = begun.scales, begun.telling_units, fit.model.family
+    theta, first = fit.model.found.change @ fit.path.theta, int(units.intercept)
     regressors = two_values(scales, units)
-    centre = float(theta @ regressors.means) + float(scales.centre[list(terms.given)].sum())
-    variances = np.diag(known)
-    errors = np.sqrt(variances)
-    factors, still = bent_factors(terms.family, centre, theta, regressors, errors)
+    offset = float(scales.centre[list(begun.design.terms.given)].sum())
+    centre = float(theta @ regressors.means) + offset
+    known = error.sampling + error.privacy
+    flat = _flattened(fit, centre, theta, regressors)
+    flat[:first] = 1.0
+    flat[first:][~only_two(scales, units)] = 1.0
+    errors = flat * np.sqrt(np.diag(known))
+    factors, still = bent_factors(family, centre, theta, regressors, errors)
+    factors = factors * flat
     # Others follow the score, which goes no farther for that, and not the coefficient.  What is
     # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
     # scores are not flat.
@@ -149,3 +151,59 @@ def bent(
     apart[:first, first:] = -still[first:] * (factors - 1)[first:]
     known[:first, first:] = known[first:, :first] = 0.0
     return replace(error, hidden=error.hidden + apart @ known @ apart.T)
+
+
+def _flattened(fit: Fit, centre: float, theta: Doubles, regressors: TwoValues) -> Doubles:
+    """Return how many times the curvature that a path has is that where it ended, at least 1.
+
+    Of each coefficient.  A level whose rows all have the outcome has a score that falls to 0 and
+    stays there: scores on the way are as of a root, and nothing says how far beyond it may be.
+    """
+    model, family = fit.model, fit.model.family
+    change = model.found.change
+    thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
+    spread = np.zeros(len(theta))
+    if model.white is not None:
+        # Predictors of rows with one value of a regressor vary as others do.
+        across = model.white @ np.linalg.pinv(change)
+        others = theta[:, None] * (1 - np.eye(len(theta)))
+        others[0] = 0.0
+        spread = np.minimum(np.linalg.norm(across @ others, axis=0), MOST_SPREAD[family.link])
+    there = centre + theta * (regressors.values - regressors.means)
+    at = np.clip(there + NODES[:, None, None] * spread, *model.loss.predictor)
+    mean = np.tensordot(WEIGHTS, family.curvature(at), 1)
+    # Of two groups, which differ by so much.
+    groups, apart = regressors.shares * mean, np.ptp(regressors.values, axis=0)
+    found = groups.prod(axis=0) / np.maximum(groups.sum(axis=0), _NOTHING) * apart**2
+    times = np.minimum(thought / np.maximum(found, _NOTHING), _MOST_FLAT)
+    return np.where(times > _FLAT, times, 1.0)
+
+
+def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int) -> EstimateError:
+    """Hide hazard ratios of regressors of two values where scores are flat at the end of the path.
+
+    Persons with one of them have no events that could be expected there, and nothing says how far
+    beyond they may be.  The log hazard ratio of 2% of 3,920 persons was said to be -59, with an
+    error of 7, for 1.2.
+
+    Parameters
+    ----------
+    count : int
+        The first columns, so many, are covariates.
+    """
+    scales, units, change = begun.scales, begun.telling_units, fit.model.found.change
+    regressors, slopes = two_values(scales, units), change @ fit.path.theta
+    shares = np.maximum(regressors.shares, _NOTHING)
+    apart = np.ptp(regressors.values, axis=0)
+    events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
+    found = events * (1 - events) * apart**2
+    thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
+    first, known = int(units.intercept), error.sampling + error.privacy
+    two = np.zeros(len(slopes), dtype=bool)
+    two[first:] = only_two(scales, units)
+    flat = thought > np.where(two, _FLAT_HAZARD, _MOST_FLAT) * found
+    flat |= two & (np.sqrt(np.diag(known)) * apart > _ALL_EVENTS)
+    flat[:first] = False
+    flat[first:] &= units.columns < count
+    more = (HIDDEN - 1) * flat
+    return replace(error, hidden=error.hidden + known * np.outer(more, more))

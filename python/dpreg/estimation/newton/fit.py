@@ -157,8 +157,7 @@ def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release |
         return begun.not_estimable()
     error = newton_errors(fit, begun)
     if not terms.family.standardised:
-        theta = fit.model.found.change @ fit.path.theta
-        error = bent(error, theta, terms, begun.scales, units)
+        error = bent(error, fit, begun)
     return ended(begun, fit, error)
 
 

@@ -21,10 +21,10 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import two_values
 
 # For integrals over a normal variable.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 # Linear predictors at the start have no larger deviation than this, by link, and are no farther.
-_MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
+MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
 _MOST_PREDICTOR = 30.0
 # The interval of it is halved so many times.
 _HALVES = 40
@@ -100,7 +100,7 @@ class Linearised:
         centre = float(across @ level) / length + self.offset
         spread = float(np.linalg.norm(along))
         along = along / max(spread, np.finfo(float).tiny)
-        weights = self.family.curvature(np.clip(centre + spread * _NODES, *self.loss.predictor))
+        weights = self.family.curvature(np.clip(centre + spread * NODES, *self.loss.predictor))
         return np.asarray(
             self.white.T @ _curvature(weights, level / math.sqrt(length), along) @ self.white
         )
@@ -164,16 +164,16 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     centre = _expected(family, mean if units.intercept else None, spread)[0]
     offset = float(scales.centre[list(terms.given)].sum())
     theta = (centre - offset) * constant + spread * along
-    predictors = centre + spread * _NODES
+    predictors = centre + spread * NODES
     if family.dispersed:
         means = family.mean(predictors)
-        moments = (float(_WEIGHTS @ means**power) for power in (1, 2))
+        moments = (float(WEIGHTS @ means**power) for power in (1, 2))
         family = NegativeBinomial(first_alpha(y_scale**2 * found.residual, *moments))
     weights = family.curvature(predictors)
-    curvature = float(_WEIGHTS @ weights)
+    curvature = float(WEIGHTS @ weights)
     dispersion = _dispersion(family, predictors, y_scale**2 * found.residual)
     squares = family.weight(predictors) ** 2 * family.variance(family.mean(predictors))
-    variance = dispersion * float(_WEIGHTS @ squares)
+    variance = dispersion * float(WEIGHTS @ squares)
     loss = loss_of(family, scales)
     turn = symmetric_root(_curvature(weights, level, along), centred=units.intercept)
     rare = family.name == "binomial" or (family.events and mean < 1)
@@ -253,7 +253,7 @@ def _dispersion(family: Family, predictors: Doubles, residual: float) -> float:
     """
     if family.link != "log":
         return 1.0
-    ratio = residual / float(_WEIGHTS @ family.variance(family.mean(predictors)))
+    ratio = residual / float(WEIGHTS @ family.variance(family.mean(predictors)))
     return max(ratio, 1.0 if family.events else _LEAST_DISPERSION)
 
 
@@ -270,7 +270,7 @@ def _start(family: Family, mean: float | None, slope: float) -> tuple[float, flo
 
     Without a mean response there is no intercept, and the centre is 0.
     """
-    most = _MOST_SPREAD[family.link]
+    most = MOST_SPREAD[family.link]
     low, high = 0.0, most
     if slope == 0:  # every half would be too steep
         high = most / 2**_HALVES
@@ -291,9 +291,9 @@ def _expected(family: Family, mean: float | None, spread: float) -> tuple[float,
         low, high = -_MOST_PREDICTOR, _MOST_PREDICTOR
         for _ in range(60):
             centre = (low + high) / 2
-            below = float(_WEIGHTS @ family.mean(centre + spread * _NODES)) < mean
+            below = float(WEIGHTS @ family.mean(centre + spread * NODES)) < mean
             low, high = (centre, high) if below else (low, centre)
-    return centre, float(_WEIGHTS @ family.slope(centre + spread * _NODES))
+    return centre, float(WEIGHTS @ family.slope(centre + spread * NODES))
 
 
 def _curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:
@@ -306,7 +306,7 @@ def _curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:
     level, along : ndarray, shape (w,)
         Of length 1, or 0: the direction of the intercept, and that of predictors.
     """
-    zero, one, two = (float(_WEIGHTS @ (weights * _NODES**k)) for k in range(3))
+    zero, one, two = (float(WEIGHTS @ (weights * NODES**k)) for k in range(3))
     turn = np.outer(level, along)
     matrix = zero * np.eye(len(level)) + one * (turn + turn.T)
     matrix += (two - zero) * np.outer(along, along)

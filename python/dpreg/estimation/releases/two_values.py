@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
+
+# A column has no values but its limits where its deviation is this share of what it then is.
+_ONLY = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,9 @@ def two_values(scales: Scales, units: StandardUnits) -> TwoValues:
     """
     columns, least = units.columns, np.finfo(float).tiny
     centre = scales.centre[columns]
-    below = np.maximum(centre - scales.low[columns], 0.0)
-    above = np.maximum(scales.high[columns] - centre, 0.0)
+    below, above = _apart(scales, units)
     nearer = np.minimum(scales.scale[columns] / np.sqrt(np.maximum(below * above, least)), 1.0)
+    nearer[only_two(scales, units)] = 1.0
     means = (centre - units.centre) / units.scale
     values = means + np.stack([-below, above]) * nearer / units.scale
     shares = np.stack([above, below]) / np.maximum(below + above, least)
@@ -46,3 +49,21 @@ def two_values(scales: Scales, units: StandardUnits) -> TwoValues:
         values=np.concatenate([one, values], axis=1),
         shares=np.concatenate([one / 2, shares], axis=1),
     )
+
+
+def only_two(scales: Scales, units: StandardUnits) -> Flags:
+    """Return which columns that are used have two values, their limits, and hardly any other.
+
+    References
+    ----------
+    Bhatia and Davis (2000), "A better bound on the variance".
+    """
+    below, above = _apart(scales, units)
+    return np.asarray(scales.scale[units.columns] ** 2 > _ONLY**2 * below * above)
+
+
+def _apart(scales: Scales, units: StandardUnits) -> tuple[Doubles, Doubles]:
+    """Return how far limits are below and above the mean."""
+    centre = scales.centre[units.columns]
+    below = np.maximum(centre - scales.low[units.columns], 0.0)
+    return below, np.maximum(scales.high[units.columns] - centre, 0.0)
