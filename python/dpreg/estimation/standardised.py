@@ -215,7 +215,7 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     Parameters
     ----------
     passes : int
-        Over the rows, at most, before `Standardised.released`.
+        Over the rows, at most, that of `Standardised.released` among them.
     """
     resuming = 0 if allowance.start is None else RESUMED_PASSES
     expect(passes + resuming + allowance.extras.passes)

@@ -125,7 +125,7 @@ class AdaSSP:
         if inference:
             begun = scaled(design, allowance, self.max_rows, _PASSES)
             return begun.declined or self._infer(begun)
-        begun = scaled(design, allowance, self.max_rows, SCALING_PASSES + 2)
+        begun = scaled(design, allowance, self.max_rows, SCALING_PASSES + 3)
         return begun.too_few or self._predict(begun)
 
     def _predict(self, begun: Standardised) -> Release:

@@ -142,8 +142,8 @@ class BoostedAdaSSP:
             begun = scaled(design, allowance, self.max_rows, newton_passes(design.terms.family))
             return begun.declined or newton_fit(begun)
         linear = design.terms.family.least_squares
-        # Rows are kept, twice if not all columns are found.
-        passes = SCALING_PASSES + (3 + self.rounds if linear else PREDICTING_PASSES)
+        # Rows are kept, twice if not all columns are found; and a vote, or a count of events.
+        passes = SCALING_PASSES + 1 + (3 + self.rounds if linear else PREDICTING_PASSES)
         begun = scaled(design, allowance, self.max_rows, passes)
         if linear:
             return begun.too_few or self._predict(begun)

@@ -146,7 +146,7 @@ class DPSGD:
     ) -> Release | Declined:
         """See `dpreg.estimation.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
-        begun = scaled(design, allowance, 1, SCALING_PASSES + 1 + self.steps)
+        begun = scaled(design, allowance, 1, SCALING_PASSES + 2 + self.steps)
         if begun.too_few is not None:
             return replace(begun.too_few, composition=_COMPOSITION)
         scales = begun.scales
