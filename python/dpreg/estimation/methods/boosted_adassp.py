@@ -30,7 +30,7 @@ from dpreg.estimation.releases.moments import (
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
 from dpreg.estimation.releases.standardisation import Scales, check_share_of_mu
-from dpreg.estimation.standardised import Standardised, scaled
+from dpreg.estimation.standardised import Standardised, scaled, with_moments
 from dpreg.privacy.cost import Cost
 
 # Weight of the sum of squared residuals beside the gradient, in the same release.
@@ -142,12 +142,13 @@ class BoostedAdaSSP:
             begun = scaled(design, allowance, self.max_rows, newton_passes(design.terms.family))
             return begun.declined or newton_fit(begun)
         linear = design.terms.family.least_squares
-        # Rows are kept, twice if not all columns are found; and a vote, or a count of events.
-        passes = SCALING_PASSES + 1 + (3 + self.rounds if linear else PREDICTING_PASSES)
-        begun = scaled(design, allowance, self.max_rows, passes)
-        if linear:
-            return begun.too_few or self._predict(begun)
-        return begun.declined or predicting(begun, begun.left)
+        if not linear:
+            passes = SCALING_PASSES + PREDICTING_PASSES
+            begun = with_moments(design, allowance, self.max_rows, passes)
+            return begun.declined or predicting(begun, begun.left)
+        # Rows are kept, twice if not all columns are found; and there is a vote.
+        begun = scaled(design, allowance, self.max_rows, SCALING_PASSES + 4 + self.rounds)
+        return begun.too_few or self._predict(begun)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
