@@ -236,7 +236,7 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
 
 
 def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
-    """As `scaled`, with noisy means: without, means of rare counts were predicted twice too high."""
+    """As `scaled`, with noisy means: without, means of rare counts were twice as large."""
     expect(passes + allowance.extras.passes)
     noise = releases_for(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
