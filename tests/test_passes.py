@@ -60,8 +60,10 @@ def test_no_more_passes_than_were_said(name):
 
 
 def test_at_most_is_reached_when_nothing_ends_early():
-    found = watched(dpreg.dp_lm, "y ~ x", table(500), method="adassp", inference=False)
-    # What may be made twice, for columns without spread, is not.
+    """With levels to count, and a column so far from 0 that it is looked at three times."""
+    data = table(20_000).assign(g=pd.Categorical(["a", "b"] * 10_000))
+    data["x"] = 1e6 + 1e-3 * data["x"]
+    found = watched(dpreg.dp_lm, "y ~ x + g", data, method="adassp", inference=False)
     assert found[-1].most - found[-1].done == 0
 
 

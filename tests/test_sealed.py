@@ -29,7 +29,6 @@ OPENERS = {
     f"{RELEASES}/doors.py",
     "estimation/methods/frank_wolfe_run.py",
     f"{RELEASES}/quantised.py",
-    f"{RELEASES}/nested_counts.py",
     "estimation/blocks/model_rows.py",
     "calls/public_data.py",
 }

@@ -71,24 +71,22 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "s
 #' @param cov_type Standard errors: `"robust"` to heteroscedasticity; `"nonrobust"`, for errors of
 #'   constant variance; or `"bootstrap"`, also for constant variance, by a parametric bootstrap from the
 #'   released values that corrects the bias of the estimate.
-#' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
 AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1,
-                   scatter_share = 0.08, cov_type = "robust",
-                   standardisation = Standardisation())
+                   scatter_share = 0.08, cov_type = "robust")
   new_options("AdaSSP")
 
 #' @param rounds Number of rounds of boosting, without inference.
 #' @param average Without inference the result is the mean of the last `average` rounds.
 #' @param gram_share,scatter_share Shares of the budget for second moments, without inference, and
-#'   for the covariance of the scores, at most 0.2 with inference.
+#'   for the covariance of the scores, at most 0.2.
 #' @param first_clip,clip Clips of the residuals without inference: in the first round, and in later
 #'   ones.
 #' @rdname dp_methods
 #' @export
 BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, first_clip = 5, clip = 2.5,
-                          row_factor = 1.2, max_rows = 1, standardisation = Standardisation())
+                          row_factor = 1.2, max_rows = 1)
   new_options("BoostedAdaSSP")
 
 #' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.
@@ -96,25 +94,25 @@ BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, first_clip 
 #' @param learning_rate Of the mean gradient; `NULL` chooses.
 #' @rdname dp_methods
 #' @export
-DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row_factor = 1.2,
-                  standardisation = Standardisation())
+DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row_factor = 1.2)
   new_options("DPSGD")
 
 #' @param l1 Radius of the ball of coefficients, in columns mapped to \[-1, 1\].
 #' @param screen `NULL`, `"rnm"` or `"adp"`: also screen coefficients that are 0.
 #' @param reach Without bounds, the number of standard deviations that is mapped to \[-1, 1\].
+#' @param standardisation Made by `Standardisation()`.
 #' @rdname dp_methods
 #' @export
 FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, reach = 3,
                        standardisation = Standardisation(), count_share = 0.02)
   new_options("FrankWolfe")
 
-#' @param magnitude_share,zoom_share,moment_share,tail_share Shares of the squared mu of a release.
+#' @param magnitude_share,zoom_share,moment_share Shares of the squared mu of a release.
 #' @param zooms,bins Number of histograms of equal bins, and of bins.
 #' @rdname dp_methods
 #' @export
 Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_share = 0.06,
-                            tail_share = 0.02, zooms = 3, bins = 16)
+                            zooms = 3, bins = 16)
   new_options("Standardisation")
 
 #' Options of private feature selection

@@ -42,15 +42,25 @@ def test_fit_and_predict(data, tmp_path, capsys):
 
 def test_the_same_seed_gives_what_python_gives(data, capsys):
     bounds = {"carat": (0.0, 5.0), "price": (0.0, 20000.0)}
-    method = dpreg.AdaSSP(cov_type="nonrobust", standardisation=Standardisation(zooms=2))
+    method = dpreg.AdaSSP(cov_type="nonrobust", row_factor=1.5)
     fit = dpreg.dp_lm("price ~ carat + grade", data, 2.0, 1e-6, method=method, unit="shop",
                       max_rows=2, rng=7, levels={"grade": GRADES[6:].split(",")},
                       bounds=bounds)  # fmt: skip
     call = ["fit", "price ~ carat + grade", data, "--eps", "2", "--delta", "1e-6", "--rng", "7",
             "--method", "adassp", "--option", "cov_type=nonrobust", "--max-rows", "2",
-            "--option", "standardisation.zooms=2", "--bounds", "carat=0,5",
+            "--option", "row_factor=1.5", "--bounds", "carat=0,5",
             "--bounds", "price=0,20000", "--unit", "shop", "--levels", GRADES,
             "--memory", "1e6", "--json", "-"]  # fmt: skip
+    assert main(call) == 0
+    assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
+
+
+def test_an_option_may_have_options_of_its_own(data, capsys):
+    method = dpreg.FrankWolfe(standardisation=Standardisation(zooms=2))
+    fit = dpreg.dp_lm("price ~ carat", data, 2.0, 1e-6, method=method, rng=7)
+    call = ["fit", "price ~ carat", data, "--eps", "2", "--delta", "1e-6", "--rng", "7",
+            "--method", "frank_wolfe", "--option", "standardisation.zooms=2",
+            "--json", "-"]  # fmt: skip
     assert main(call) == 0
     assert dpreg.DPResults.from_json(capsys.readouterr().out).to_json() == fit.to_json()
 

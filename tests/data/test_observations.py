@@ -71,7 +71,8 @@ def statistics(d):
     sets = np.stack([low, 2 * low, low / 2])
     return [
         RowCount(), MagnitudeCounts(both, np.ones(d + 1)), MagnitudeCounts(both[-1:], np.ones(1)),
-        IntervalCounts(low, -low, 8, both), MomentSums(low / 3, np.ones(d + 1), np.ones(d + 1)),
+        IntervalCounts(low, -low, 8, both, np.ones(d + 1)),
+        MomentSums(low / 3, np.ones(d + 1), np.ones(d + 1)),
         EventCounts(), *([LevelCounts((np.arange(d),))] if d else []),
         TailVotes(np.ones(d), 0.5, sets, -sets, 1.0),
     ]  # fmt: skip

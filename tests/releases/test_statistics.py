@@ -9,7 +9,6 @@ import pytest
 from unsealed import opened
 
 from dpreg.data.observations import RowCount
-from dpreg.estimation.releases.nested_counts import NestedCounts
 from dpreg.estimation.releases.statistics import (
     ClippedProducts,
     EventCounts,
@@ -17,7 +16,6 @@ from dpreg.estimation.releases.statistics import (
     LevelCounts,
     MagnitudeCounts,
     MomentSums,
-    NestedCells,
     SizeCounts,
     TailVotes,
 )
@@ -37,8 +35,8 @@ STATISTICS = {
     "sizes": SizeCounts((SOME[:1], SOME[1:])),
     "no sizes": SizeCounts((SOME[:0], SOME[:0])),
     "magnitudes": MagnitudeCounts(SOME, WEIGHTS),
-    "intervals": IntervalCounts(LOW, HIGH, 32, SOME),
-    "nested": NestedCells(LOW, HIGH, 64, SOME, WEIGHTS),
+    "intervals": IntervalCounts(LOW, HIGH, 32, SOME, np.ones(len(SOME))),
+    "intervals and zeros": IntervalCounts(LOW, HIGH, 64, SOME, WEIGHTS, zeros=True),
     "events": EventCounts(),
     "levels of two factors": LevelCounts(FACTORS),
     "levels of one factor": LevelCounts((np.array([2]),)),
@@ -76,19 +74,6 @@ def test_no_row_adds_more_than_the_sensitivity_and_one_adds_as_much(name):
         assert max(lengths) <= stated * (1 + 1e-12)
         assert {one.sensitivity for one in sums} == {stated}
         assert max(lengths) == pytest.approx(stated, rel=1e-3)
-
-
-def test_a_row_moves_wider_bins_by_no_more_than_narrow_ones():
-    """Whatever limits are asked for, among those that were counted."""
-    cells = NestedCells(LOW, HIGH, 64, SOME, WEIGHTS)
-    wider = ((LOW, HIGH, 8), (LOW, (LOW + HIGH) / 2, 4), ((LOW + HIGH) / 2, HIGH, 32))
-    for part in parts(cells, WORLD):
-        held = NestedCounts(cells.seal(part), 64, LOW[SOME], HIGH[SOME], WEIGHTS)
-        for low, high, bins in wider:
-            found = held.counts(low[SOME], high[SOME], bins)
-            assert length(found) <= found.sensitivity * (1 + 1e-12)
-            assert found.sensitivity == cells.seal(part).sensitivity
-            assert opened(found).sum() == opened(held.cells).sum()
 
 
 @pytest.mark.parametrize("starts", [(0, 1, 2), (0, 2)])

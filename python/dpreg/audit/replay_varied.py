@@ -25,12 +25,12 @@ _MODELS: tuple[Options, ...] = (
 _OTHERS: dict[type, tuple[Options, ...]] = {
     AdaSSP: (
         {"cov_type": "nonrobust"}, {"cov_type": "bootstrap"}, {"scatter_share": 0.2},
-        {"row_factor": 4.0, "response_limit": 1.0}, _SCALING,
+        {"row_factor": 4.0, "response_limit": 1.0},
     ),
     BoostedAdaSSP: (
-        {"gram_share": 0.6}, {"first_clip": 1.0, "clip": 1.0}, {"row_factor": 3.0}, _SCALING,
+        {"gram_share": 0.6}, {"first_clip": 1.0, "clip": 1.0}, {"row_factor": 3.0},
     ),
-    DPSGD: ({"clip": 0.1}, {"learning_rate": 0.5}, {"row_factor": 3.0}, _SCALING),
+    DPSGD: ({"clip": 0.1}, {"learning_rate": 0.5}, {"row_factor": 3.0}),
     FrankWolfe: ({"l1": 5.0}, {"reach": 0.5}, {"count_share": 0.5}, {"screen": "adp"}, _SCALING),
     TukeyEM: (
         {"ridge": 0.1, "models": 4}, {"refinements": 2, "partition": "independent"},

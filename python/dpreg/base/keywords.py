@@ -42,6 +42,8 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     ),
     "family": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has families"),
     "link": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has links"),
+    "standardisation": (("row_factor",), "leave it out: columns are scaled by a few noisy counts, "
+                        "which cost no more than they have to"),
     "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),
     "cov_type": (("inference",), (
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"cov_type": "robust"})),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from dpreg.estimation.inference.covariance import (
 )
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
-from dpreg.estimation.releases.column_scaling import column_scales
+from dpreg.estimation.releases.column_scaling import MOST_CELLS, column_scales
 from dpreg.estimation.releases.dispersion import released_dispersion
 from dpreg.estimation.releases.limits import prediction_limits, regressor_limits
 from dpreg.estimation.releases.residuals import DISPERSION, Extras, line_of, released_extras
@@ -38,12 +38,9 @@ VOTE_SHARE = 0.01
 # Rows times the mu of 4% are fewer than this: matrices of rows, norms and products of scores would
 # leave little for scores, and tell little.
 _FEW, _FEW_SHARE = 60.0, 0.04
+# Without errors, rows are at least so many deviations of the noise in counts of columns.
+_ROWS = 16.0
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
-
-
-class _Options(Protocol):
-    @property
-    def standardisation(self) -> Standardisation: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +107,16 @@ class Standardised:
             if self.scales.response_found
             else response_not_found(self.scales, self.noise, COMPOSITION)
         )
+
+    @property
+    def too_few(self) -> Declined | None:
+        """As `declined`, also where rows are too few for a fit without errors, which hides it."""
+        searched = ~self.scales.given
+        mu = self.noise.share(MOST_CELLS)
+        hidden = math.sqrt(searched.sum()) * self.noise.rows / mu
+        if searched[-1] and self.scales.units < _ROWS * hidden:
+            return response_not_found(self.scales, self.noise, COMPOSITION)
+        return self.declined
 
     def not_estimable(self) -> Declined:
         """Return what to say when no coefficient was found."""
@@ -203,29 +210,14 @@ class Standardised:
         return (f"rows are weighted by {column}; weights are clipped at {most:.3g}",)
 
 
-def standardise(
-    design: Design, allowance: Allowance, options: _Options, max_rows: int, passes: int | None
-) -> Standardised:
+def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
     """Keep at most `max_rows` rows of each unit, and find the scales of all columns.
 
     Parameters
     ----------
-    passes : int or None
-        Over the rows that follow, at most, before `Standardised.released`; None: passes do not tell
-        how long that takes.
+    passes : int
+        Over the rows, at most, that of `Standardised.released` among them.
     """
-    if passes is not None:  # and a vote on limits
-        scaling = options.standardisation.passes(design.columns + 1)
-        expect(scaling + passes + 1 + allowance.extras.passes)
-    noise = releases_for(design, allowance, max_rows)
-    design = sample_rows(design, max_rows, allowance.bits)
-    scales = options.standardisation.release(design, noise, column_bounds(design.terms))
-    tail_share = options.standardisation.tail_share
-    return with_scales(design, noise, scales, tail_share, allowance.extras)
-
-
-def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
-    """As `standardise`, by `column_scales`, which spends no more than it has to."""
     resuming = 0 if allowance.start is None else RESUMED_PASSES
     expect(passes + resuming + allowance.extras.passes)
     noise, start = releases_for(design, allowance, max_rows), allowance.start
@@ -242,6 +234,15 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     vote = VOTE_SHARE if family.least_squares else 0.0
     begun = with_scales(design, noise, scales, vote, allowance.extras)
     return replace(begun, start=start)
+
+
+def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
+    """As `scaled`, with noisy means: without, means of rare counts were twice as large."""
+    expect(passes + allowance.extras.passes)
+    noise = releases_for(design, allowance, max_rows)
+    design = sample_rows(design, max_rows, allowance.bits)
+    scales = Standardisation().release(design, noise, column_bounds(design.terms))
+    return with_scales(design, noise, scales, 0.0, allowance.extras)
 
 
 def releases_for(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:

@@ -31,7 +31,6 @@ _DOORS: Final = frozenset(
         "estimation.methods.frank_wolfe_run",
         "estimation.releases.accountant",
         "estimation.releases.doors",
-        "estimation.releases.nested_counts",
         "estimation.releases.quantised",
     )
 )

@@ -166,7 +166,9 @@ test_that("the result does not depend on the name of the method being a name or 
   expect_identical(coef(fit_of(method = "tukey")), coef(fit_of(method = TukeyEM())))
   expect_identical(fit_of(method = TukeyEM(models = 1000))$method, "tukey")
   expect_identical(coef(fit_of(method = "adassp")),
-                   coef(fit_of(method = AdaSSP(standardisation = Standardisation(zooms = 3)))))
+                   coef(fit_of(method = AdaSSP(max_rows = 1))))
+  expect_identical(coef(fit_of(method = "frank_wolfe")),
+                   coef(fit_of(method = FrankWolfe(standardisation = Standardisation(zooms = 3)))))
 })
 
 test_that("columns with public bounds are looked at within them, and the certificate names them", {

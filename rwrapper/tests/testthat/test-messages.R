@@ -144,7 +144,7 @@ test_that("options are checked by name", {
   }
   expect_error(TukeyEM(models = "many"), "models must be one number, such as models = 100, not \"many\"")
   for (x in list(5, "a", NULL, TukeyEM()))
-    expect_error(AdaSSP(standardisation = x), "made by Standardisation\\(\\)")
+    expect_error(FrankWolfe(standardisation = x), "made by Standardisation\\(\\)")
   for (x in list(NA, 3, c("slots", "slots"))) expect_error(TukeyEM(partition = x), "partition must be one name")
   expect_error(FrankWolfe(screen = TRUE), "screen must be one name")
   expect_error(Auto(candidates = NA), "candidates must be names of methods")
@@ -199,7 +199,7 @@ mistakes <- expression(
   dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(screen = "q")),
   dp_lm(price ~ carat, diamonds, 1, method = DPSGD(rate = 3)),
   dp_lm(price ~ carat, diamonds, 1, method = Auto(candidates = "x")),
-  dp_lm(price ~ carat, diamonds, 1, method = AdaSSP(standardisation = Standardisation(zooms = 999))),
+  dp_lm(price ~ carat, diamonds, 1, method = FrankWolfe(standardisation = Standardisation(zooms = 999))),
   dp_lm(price ~ carat, diamonds, 2, budget = dp_budget(1)), dp_lm(price ~ carat, diamonds, 1, budget = dp_budget(1, 0)),
   dp_lm(price ~ carat, diamonds, 1, unit = "nobody"), dp_lm(price ~ carat, as.matrix(1:3), 1), dp_lm("price ~ carat", diamonds, 1),
   dp_lm(price ~ scale(carat), diamonds, 1), dp_lm(price ~ carot, diamonds, 1), dp_lm(price ~ carat, diamonds, epsilon = 1),

@@ -17,9 +17,8 @@ from dpreg.estimation.methods.frank_wolfe import FrankWolfe
 from dpreg.estimation.methods.tukey_em import TukeyEM
 from dpreg.estimation.newton import columns as _columns
 from dpreg.estimation.newton import score_predictions as _predictions
-from dpreg.estimation.releases import dispersion, residuals, statistics
+from dpreg.estimation.releases import column_scaling, dispersion, residuals, statistics
 from dpreg.estimation.releases import moments as _sums
-from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.selection import kendall, two_stage
 from dpreg.estimation.selection import partition as _partition
 from dpreg.estimation.selection import stage as _stage
@@ -76,7 +75,7 @@ LIMITS = [
     ),
     Mutant(
         "limits are the least and the greatest value",
-        edited(TukeyEM, "_limits", ("_HISTOGRAMS.limits(rows, design.columns, noise)", "(lambda X: np.column_stack([X.min(axis=0, initial=0), X.max(axis=0, initial=0)]))(" + OPEN + "(design.arrays()).X)"), ("noise.parts[0].sensitivity", "1.0")),
+        edited(TukeyEM, "_limits", ("np.column_stack([-high, high])", "(lambda X: np.column_stack([X.min(axis=0, initial=0), X.max(axis=0, initial=0)]))(" + OPEN + "(design.arrays()).X)"), ("noise.parts[0].sensitivity", "1.0")),
         ("tukey",),
     ),
     Mutant(
@@ -124,7 +123,7 @@ BOOSTED = [
     ),
     Mutant(
         "declines by the exact range of the response",
-        edited(Standardisation, "_moments", ("spread[-1] > _SPREAD", f"np.ptp({OPEN}(rows.arrays()).y) < 50")),
+        edited(column_scaling, "column_scales", ("bool(given[-1] or events", f"bool(np.ptp({OPEN}(rows.arrays()).y) < 50 or given[-1] or events")),
         ("adassp", "boosted_adassp"),
     ),
     Mutant(

@@ -12,6 +12,7 @@ from dpreg.data import sampling as _units
 from dpreg.data.periods import RowsOfPeriods
 from dpreg.estimation import standardised as _standardised
 from dpreg.estimation.methods import adassp
+from dpreg.estimation.releases import column_scaling
 from dpreg.estimation.releases import moments as _sums
 from dpreg.estimation.releases import rows as _rows
 from dpreg.estimation.releases.exits import ExitTable
@@ -19,14 +20,17 @@ from dpreg.estimation.releases.quantised import ScoresByCell
 from dpreg.estimation.releases.standardisation import Standardisation
 
 
-def _from_data(self, rows, noise, bounds):
+def _from_data(real):
     """Bounds from the data where none were given, as two of the peers do."""
-    table = np.column_stack(arrays_of(rows))
-    given = np.isfinite(bounds).all(axis=1)
-    low = np.where(given, bounds[:, 0], table.min(axis=0, initial=0.0))
-    high = np.where(given, bounds[:, 1], table.max(axis=0, initial=1.0))
-    seen = np.ones(len(given), dtype=bool)
-    return self._moments(rows, low, np.maximum(high, low + 1), given, seen, noise)
+
+    def scales(rows, noise, bounds, **more):
+        table = np.column_stack(arrays_of(rows))
+        given = np.isfinite(bounds).all(axis=1)
+        low = np.where(given, bounds[:, 0], table.min(axis=0, initial=0.0))
+        high = np.where(given, bounds[:, 1], table.max(axis=0, initial=1.0))
+        return real(rows, noise, np.column_stack([low, np.maximum(high, low + 1)]), **more)
+
+    return scales
 
 
 def _unclipped_moments(real):
@@ -43,7 +47,7 @@ def _unclipped_moments(real):
 DATA = [
     Mutant(
         "bounds read from the data",
-        swapped(Standardisation, "release", lambda _: _from_data),
+        swapped(_standardised, "column_scales", _from_data),
         ("adassp",),
     ),
     Mutant(
@@ -54,12 +58,12 @@ DATA = [
     Mutant(
         "clipping skipped",
         swapped(_core, "moment_sums", _unclipped_moments),
-        ("adassp",),
+        ("frank_wolfe",),
     ),
     Mutant(
         "n in the divisor read exactly",
         edited(Standardisation, "_moments", ("units = max(float(noisy[0]), 1.0)", "units = max(float(" + OPEN + "(sums)[0]) * 2.0**-_core.MOMENT_BITS, 1.0)")),
-        ("adassp",),
+        ("frank_wolfe",),
     ),
     Mutant(
         "standard errors from exact residuals",
@@ -85,7 +89,7 @@ DATA = [
     ),
     Mutant(
         "a warning about constant columns",
-        edited(Standardisation, "release", ("low, high = bounds", "import warnings\n    X = " + OPEN + "(rows.arrays()).X\n    if len(X) and (X == X[:1]).all(): warnings.warn('constant columns')\n    low, high = bounds")),
+        edited(column_scaling, "column_scales", ("given = np.asarray(np", "import warnings\n    X = " + OPEN + "(rows.arrays()).X\n    if len(X) and (X == X[:1]).all(): warnings.warn('constant columns')\n    given = np.asarray(np")),
         ("no surprises",),
     ),
     Mutant(

@@ -115,7 +115,7 @@ GAUSSIAN = [
         "no composition over rounds",
         both(
             edited(
-                BoostedAdaSSP, "_boost", ("noise.share(left / self.rounds)", "noise.share(left)")
+                BoostedAdaSSP, "_predict", ("(1 - self.gram_share) / self.rounds", "(1 - self.gram_share)")
             ),
             no_check(),
         ),
@@ -131,12 +131,12 @@ GAUSSIAN = [
             ),
             no_check(("mu=sensitivity / scale", "mu=0.0 if label.startswith('number of rows') else sensitivity / scale")),
         ),
-        ("adassp",),
+        ("frank_wolfe",),
     ),
     Mutant(
         "sensitivity of the moments one column's",
         swapped(_core, "moments_sensitivity", lambda real: lambda weights: real([1.0]) / 3),
-        ("adassp",),
+        ("frank_wolfe",),
     ),
     Mutant(
         "sensitivity of the votes of a third of a row",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -27,8 +27,8 @@ from dpreg.estimation.releases.rows import (
     mapped_rows,
     standardised_rows,
 )
-from dpreg.estimation.releases.standardisation import Standardisation, check_scatter_share
-from dpreg.estimation.standardised import Standardised, scaled, standardise
+from dpreg.estimation.releases.standardisation import LEAST_SHARE
+from dpreg.estimation.standardised import Standardised, scaled
 from dpreg.privacy.cost import Cost
 
 # Rows of which scores are made are shortened to this many times their expected length.
@@ -62,12 +62,11 @@ class AdaSSP:
         sampled.  Noise increases with it.  Robust standard errors are clustered.
     scatter_share : float, default 0.08
         Share of the squared mu for the covariance of the score, with ``cov_type="robust"`` and
-        inference; at most 0.2 there.
+        inference; at most 0.2.
     cov_type : {"robust", "nonrobust", "bootstrap"}, default "robust"
         Standard errors: ``"robust"`` to heteroscedasticity, by the delta method; ``"nonrobust"``,
         for errors of constant variance; or ``"bootstrap"``, also for constant variance, by a
         parametric bootstrap from the released values that corrects the bias of noise and ridge.
-    standardisation : Standardisation
 
     Privacy
     -------
@@ -100,23 +99,20 @@ class AdaSSP:
     max_rows: int = 1
     scatter_share: float = 0.08
     cov_type: Literal["robust", "nonrobust", "bootstrap"] = "robust"
-    standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
         check_options(self)
         check_max_rows(self.max_rows)
         check_size("response_limit", self.response_limit)
         check_size("row_factor", self.row_factor)
-        if self.cov_type == "robust":
-            check_scatter_share(self.scatter_share, self.standardisation)
+        robust = self.cov_type == "robust"
+        if robust and not LEAST_SHARE <= self.scatter_share <= _MOST_SCATTER:
+            wanted = f"between {LEAST_SHARE:g} and {_MOST_SCATTER:g}"
+            raise unusable("scatter_share", wanted, self.scatter_share)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0, and a share that could leave nothing for the coefficients."""
+        """Refuse delta = 0."""
         needs_delta(self.name, delta)
-        if inference and self.cov_type == "robust" and self.scatter_share > _MOST_SCATTER:
-            raise unusable(
-                "scatter_share", f"at most {_MOST_SCATTER:g} with inference", self.scatter_share
-            )
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """See `dpreg.estimation.base.Method`."""
@@ -129,12 +125,12 @@ class AdaSSP:
         if inference:
             begun = scaled(design, allowance, self.max_rows, _PASSES)
             return begun.declined or self._infer(begun)
-        begun = standardise(design, allowance, self, self.max_rows, 2)
-        return begun.declined or self._predict(begun)
+        begun = scaled(design, allowance, self.max_rows, SCALING_PASSES + 3)
+        return begun.too_few or self._predict(begun)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
-        mu = noise.share(1 - self.standardisation.share)
+        mu = noise.share(begun.left - begun.tail_share)
         row_limit = longest_row(self.row_factor, units)
         rows = standardised_rows(
             design, scales, units, row_limit, winsorise=True, response_limit=self.response_limit

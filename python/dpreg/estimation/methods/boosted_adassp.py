@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from dpreg.estimation.inference.boosting import quieted
 from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
+from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.moments import (
     floored_inverse,
     found_columns,
@@ -28,8 +29,8 @@ from dpreg.estimation.releases.moments import (
 )
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
-from dpreg.estimation.releases.standardisation import Scales, Standardisation, check_share_of_mu
-from dpreg.estimation.standardised import Standardised, scaled, standardise
+from dpreg.estimation.releases.standardisation import Scales, check_share_of_mu
+from dpreg.estimation.standardised import Standardised, scaled, with_moments
 from dpreg.privacy.cost import Cost
 
 # Weight of the sum of squared residuals beside the gradient, in the same release.
@@ -65,7 +66,7 @@ class BoostedAdaSSP:
     average : int, default 2
         For predictions: the result is the mean of this many last rounds.
     gram_share : float, default 0.2
-        For predictions: share, of what standardisation leaves, for the second moments.
+        For predictions: share, of what column scales leave, for the second moments.
     first_clip : float, default 5.0
         For predictions: clip of the first round, in standard deviations of the response.
     clip : float, default 2.5
@@ -77,7 +78,6 @@ class BoostedAdaSSP:
         Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
         more, that many are drawn.  Noise grows with it.  With inference, standard errors are
         clustered: the scores of a unit are added up before their second moments are taken.
-    standardisation : Standardisation
 
     Privacy
     -------
@@ -113,7 +113,6 @@ class BoostedAdaSSP:
     clip: float = 2.5
     row_factor: float = 1.2
     max_rows: int = 1
-    standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -143,26 +142,29 @@ class BoostedAdaSSP:
             begun = scaled(design, allowance, self.max_rows, newton_passes(design.terms.family))
             return begun.declined or newton_fit(begun)
         linear = design.terms.family.least_squares
-        # Rows are kept, twice if not all columns are found.
-        passes = 3 + self.rounds if linear else PREDICTING_PASSES
-        begun = standardise(design, allowance, self, self.max_rows, passes)
-        if begun.declined is not None:
-            return begun.declined
-        return self._predict(begun) if linear else predicting(begun, begun.left)
+        if not linear:
+            passes = SCALING_PASSES + PREDICTING_PASSES
+            begun = with_moments(design, allowance, self.max_rows, passes)
+            return begun.declined or predicting(begun, begun.left)
+        # Rows are kept, twice if not all columns are found; and there is a vote.
+        begun = scaled(design, allowance, self.max_rows, SCALING_PASSES + 4 + self.rounds)
+        return begun.too_few or self._predict(begun)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
         limit = longest_row(self.row_factor, units)
         # Winsorised regressors predict better.
         rows = standardised_rows(design, scales, units, limit, winsorise=True)
-        mu = noise.share((1 - self.standardisation.share) * self.gram_share)
+        left = begun.left - begun.tail_share
+        mu = noise.share(left * self.gram_share)
         gram, deviation = noisy_gram(rows, noise, mu)
         found = found_columns(scales, units, gram, deviation)
         if not found.all():
             gram = without_columns(gram, found, intercept=units.intercept)
             units = units.keeping(found)
             rows = standardised_rows(design, scales, units, limit, winsorise=True)
-        estimate = self._boost(rows, gram, deviation, scales, noise)
+        mu = noise.share(left * (1 - self.gram_share) / self.rounds)
+        estimate = self._boost(rows, gram, deviation, scales, noise, mu)
         return begun.released(estimate, units, None)
 
     def _boost(
@@ -172,10 +174,9 @@ class BoostedAdaSSP:
         gram_deviation: float,
         scales: Scales,
         noise: GaussianReleases,
+        mu: float,
     ) -> Doubles:
         step = floored_inverse(gram, gram_deviation)
-        left = (1 - self.standardisation.share) * (1 - self.gram_share)
-        mu = noise.share(left / self.rounds)
         theta, clip = np.zeros(len(gram)), self.first_clip
         thetas, deviations = [], []
         for number in range(1, self.rounds + 1):

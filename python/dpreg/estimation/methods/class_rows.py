@@ -32,7 +32,7 @@ from dpreg.estimation.releases.limits import regressor_limits
 from dpreg.estimation.releases.rows import most_weight, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.releases.statistics import NestedCells
+from dpreg.estimation.releases.statistics import IntervalCounts
 from dpreg.estimation.standardised import Standardised, with_scales
 
 __all__ = ["release_classes"]
@@ -275,7 +275,7 @@ def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases
     low, high = np.zeros(column + 1), np.ones(column + 1)
     low[-1], high[-1] = -0.5, size - 0.5
     one = np.ones(1)
-    cells = design.total(NestedCells(low, high, size, np.array([column]), one))
+    cells = design.total(IntervalCounts(low, high, size, np.array([column]), one, zeros=True))
     counts, _ = noise.release("number of records of each class", cells, noise.share(_COUNTS))
     of_class = counts[0, :-1]
     of_class[0] += counts[0, -1]  # where zeros are

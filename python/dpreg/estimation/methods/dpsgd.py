@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from dpreg import _core
 from dpreg.base.errors import Argument, BudgetError, Setting, unusable, write
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
-from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import (
     Allowance,
@@ -23,11 +22,12 @@ from dpreg.estimation.base import (
     refuse_weights,
 )
 from dpreg.estimation.releases.accountant import RESERVE, releases_cost
+from dpreg.estimation.releases.column_scaling import MOST_SHARE, SCALING_PASSES
 from dpreg.estimation.releases.doors import Steps, descent
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
-from dpreg.estimation.releases.standardisation import Scales, Standardisation
-from dpreg.estimation.standardised import standardise
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.standardised import VOTE_SHARE, scaled
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
@@ -61,7 +61,6 @@ class DPSGD:
         inverse of the largest eigenvalue of most correlation matrices.
     row_factor : float, default 1.2
         Rows are clipped at this multiple of their expected norm.
-    standardisation : Standardisation
 
     Privacy
     -------
@@ -92,7 +91,6 @@ class DPSGD:
     clip: float = 2.5
     learning_rate: float | None = None
     row_factor: float = 1.2
-    standardisation: Standardisation = field(default_factory=Standardisation)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -132,10 +130,8 @@ class DPSGD:
             )
 
     def _multiplier(self, terms: Terms, epsilon: float, delta: float) -> float:
-        """Noise multiplier of the steps, beside all that standardisation and the vote may spend."""
-        given = np.isfinite(column_bounds(terms)).all()
-        share = self.standardisation.moment_share if given else self.standardisation.share
-        beside = releases_cost(epsilon, delta).mu * math.sqrt(share)
+        """Noise multiplier of the steps, beside all that column scales and the vote may spend."""
+        beside = releases_cost(epsilon, delta).mu * math.sqrt(MOST_SHARE + VOTE_SHARE)
         rate = _core.poisson_rate(self.rate)
         left = (1 - 2 * RESERVE) * epsilon, (1 - 4 * RESERVE) * delta
         return noise_multiplier(*left, rate, self.steps, beside)
@@ -150,9 +146,9 @@ class DPSGD:
     ) -> Release | Declined:
         """See `dpreg.estimation.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
-        begun = standardise(design, allowance, self, 1, 1 + self.steps)
-        if begun.declined is not None:
-            return replace(begun.declined, composition=_COMPOSITION)
+        begun = scaled(design, allowance, 1, SCALING_PASSES + 2 + self.steps)
+        if begun.too_few is not None:
+            return replace(begun.too_few, composition=_COMPOSITION)
         scales = begun.scales
         units = begun.units.keeping(scales.identified[:-1])
         limit = longest_row(self.row_factor, units)

@@ -54,15 +54,13 @@ from dpreg.estimation.planning.tukey import (
 from dpreg.estimation.planning.tukey_law import release_law
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.doors import noisy_counts, tukey
-from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.estimation.releases.standardisation import magnitudes
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Sealed
 
-# The whole of a share goes to the histogram of magnitudes: outliers are what predictions need
-_HISTOGRAMS = Standardisation(
-    magnitude_share=0.98, zoom_share=0.001, zooms=0, moment_share=0.005, tail_share=0.005
-)
+# Of the squared mu of a share for limits.
+_MAGNITUDES = 0.98
 # With less of epsilon and delta, count and limits could not be accounted for; nor could limits,
 # whatever their share, with less of epsilon than this.
 _LEAST_SHARE = 1e-3
@@ -302,7 +300,11 @@ class TukeyEM:
         epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
         noise = GaussianReleases(epsilon, delta, allowance.bits)
         rows = sample_rows(design, 1, allowance.bits)
-        limits = _HISTOGRAMS.limits(rows, design.columns, noise)
+        columns = np.arange(design.columns)
+        mu = noise.share(_MAGNITUDES)
+        sizes, _ = magnitudes(rows, columns, np.ones(len(columns)), noise, mu)
+        high = np.array([np.nan if size is None else size for size in sizes])
+        limits = np.column_stack([-high, high])
         unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
         scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
         label = "limits of the regressors, for predictions"

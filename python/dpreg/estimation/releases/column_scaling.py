@@ -36,7 +36,7 @@ _RARE, _RARE_COUNT = 8.0, 0.02
 _FEW_EVENTS = 0.5
 # Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
 # much where that is cheaper than twice as much.
-_CELL_NOISE, _MOST = 1 / 40, 0.08
+_CELL_NOISE, MOST_CELLS = 1 / 40, 0.08
 _QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
 _LEAST = 1e-4
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
@@ -50,6 +50,8 @@ _LOOK, _TOGETHER = 0.04, 0.2
 # bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
 # least squares, and are 1.4 times with this and `newton/levels.py`.
 _LEVELS, _LEVEL_SCALE = 0.02, 0.5
+# All of this together costs so much at most, with a response that is not an event.
+MOST_SHARE = _COUNT + _TOGETHER + _LEVELS
 # No count is less than this.
 _LEAST_COUNT = 0.5
 # Public limits are so many scales apart, where nothing else is known of a column.  They may be far
@@ -235,7 +237,7 @@ def _share(cells: ExactSums, units: float, noise: GaussianReleases, least: float
 def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases) -> float:
     """Return the share of the squared mu of counts in cells."""
     loud, quiet = (_share(cells, units, noise, least) for least in (_CELL_NOISE, _QUIET_NOISE))
-    return max(min(loud, _MOST), min(quiet, _QUIET_MOST), _LEAST)
+    return max(min(loud, MOST_CELLS), min(quiet, _QUIET_MOST), _LEAST)
 
 
 def _magnitudes(
@@ -283,7 +285,7 @@ def _zoomed(
             return []
         low, high = np.zeros(columns), np.ones(columns)
         low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
-        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far)))
+        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far), np.ones(len(far))))
         label = f"closer look {zoom + 1} at columns far from 0"
         mu = noise.share(min(_cells_share(bins, units, noise), most))
         counts, deviation = noise.release(label, bins, mu)

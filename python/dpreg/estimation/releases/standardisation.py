@@ -10,13 +10,13 @@ import numpy as np
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.histograms import column_weights, magnitude, narrowed
-from dpreg.estimation.releases.nested_counts import NestedCounts, nested_bins
 from dpreg.estimation.releases.rare_columns import RareColumn
-from dpreg.estimation.releases.statistics import MagnitudeCounts, MomentSums, NestedCells
+from dpreg.estimation.releases.statistics import IntervalCounts, MagnitudeCounts, MomentSums
 from dpreg.privacy.sealed import ExactSums
 
 # Deviations of its noise that the variance of the response must have, to be one, and that the
@@ -25,7 +25,7 @@ _SPREAD, _ROWS = 3.0, 12.5
 # Deviations of its noise that the variance of a regressor must have for its limits to be trusted.
 _TRUSTED = 2.0
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
-_LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
+LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class Scales:
         return np.asarray(~self.given & self.seen & (self.spread <= _TRUSTED))
 
 
+@hints
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standardisation:
     """Options of private standardisation, all public.
@@ -72,14 +73,12 @@ class Standardisation:
     In each column, a noisy histogram of magnitudes finds the order of magnitude of the values
     other than 0; a few noisy histograms of equal bins, each within the range that the last
     one left, close in on where nearly all of them are; noisy sums and sums of squares give mean
-    and standard deviation there.  The histograms of the response are the least noisy.  After the
-    fit, a noisy vote of the rows says whether predictions follow the line beyond the limits.
+    and standard deviation there.  The histograms of the response are the least noisy.
 
     Parameters
     ----------
-    magnitude_share, zoom_share, moment_share, tail_share : float
-        Shares of the squared mu of a release; `zoom_share` for each histogram of equal bins,
-        `tail_share` for the vote.
+    magnitude_share, zoom_share, moment_share : float
+        Shares of the squared mu of a release; `zoom_share` for each histogram of equal bins.
     zooms : int, default 3
         How many of those.
     bins : int, default 16
@@ -87,7 +86,7 @@ class Standardisation:
 
     Privacy
     -------
-    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share + tail_share) mu^2
+    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share) mu^2
     neighbours : add or remove one unit, of as many rows as the releases are told
     public : all options, the number of columns, the bounds that are given
     proof : standardisation.md
@@ -96,33 +95,24 @@ class Standardisation:
     magnitude_share: float = 0.07
     zoom_share: float = 0.03
     moment_share: float = 0.06
-    tail_share: float = 0.02
     zooms: int = 3
     bins: int = 16
 
     def __post_init__(self) -> None:
         check_options(self)
-        shares = (self.magnitude_share, self.zoom_share, self.moment_share, self.tail_share)
+        shares = (self.magnitude_share, self.zoom_share, self.moment_share)
         few = 0 <= self.zooms <= _MOST_ZOOMS and 4 <= self.bins <= _MOST_BINS
-        if min(shares) < _LEAST_SHARE or self.share >= 1 or not few:
+        if min(shares) < LEAST_SHARE or self.share >= 1 or not few:
             raise ArgumentError(
                 "standardisation",
-                f"needs shares of at least {_LEAST_SHARE:g} that add up to less than 1, zooms "
+                f"needs shares of at least {LEAST_SHARE:g} that add up to less than 1, zooms "
                 f"from 0 to {_MOST_ZOOMS} and bins from 4 to {_MOST_BINS}, got {self!r}",
             )
 
     @property
     def share(self) -> float:
         """Share of the squared mu that is used."""
-        histograms = self.magnitude_share + self.zooms * self.zoom_share
-        return histograms + self.moment_share + self.tail_share
-
-    def passes(self, columns: int) -> int:
-        """Return the passes over rows of so many columns, the response among them, at most."""
-        left, size = self.zooms, nested_bins(self.bins, self.zooms, columns)
-        while size > 1:  # zooms of the first histogram; others may need a pass each
-            left, size = left - 1, size // self.bins
-        return 2 + (self.zooms > 0) + max(left, 0)
+        return self.magnitude_share + self.zooms * self.zoom_share + self.moment_share
 
     def release(self, rows: Totals, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the regressors and, last, of the response.
@@ -147,26 +137,6 @@ class Standardisation:
         enough = scales.units >= _ROWS * deviations[-1]
         return replace(scales, response_found=scales.response_found and bool(enough))
 
-    def limits(self, rows: Totals, d: int, noise: GaussianReleases) -> Doubles:
-        """Find where the regressors lie, and nothing else.
-
-        Parameters
-        ----------
-        d : int
-            The number of regressors.
-
-        Returns
-        -------
-        ndarray, shape (d, 2)
-            NaN for a column that cannot be seen.
-        """
-        # The response is not searched.
-        low, high = np.full(d + 1, -1.0), np.ones(d + 1)
-        if d == 0:
-            return np.empty((0, 2))
-        seen, _ = self._search(rows, low, high, np.arange(d), noise, np.ones(d))
-        return np.where(seen[:, None], np.column_stack([low, high])[:-1], np.nan)
-
     def _search(
         self,
         rows: Totals,
@@ -182,25 +152,14 @@ class Standardisation:
         the noise in the last histogram.
         """
         mu = noise.share(self.magnitude_share)
-        cells = rows.total(MagnitudeCounts(searched, weights))
-        label = "order of magnitude of each column"
-        counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
-        found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
+        found, deviations = magnitudes(rows, searched, weights, noise, mu)
         high[searched] = [1.0 if size is None else size for size in found]
         low[searched] = -high[searched]
         mu = noise.share(self.zoom_share)
-        held: NestedCounts | None = None
         for zoom in range(self.zooms):
-            limits = low[searched], high[searched]
-            bins = None if held is None else held.counts(*limits, self.bins)
-            if bins is None:
-                size = nested_bins(self.bins, self.zooms - zoom, len(searched))
-                cells = rows.total(NestedCells(low.copy(), high.copy(), size, searched, weights))
-                held = NestedCounts(cells, size, *limits, weights)
-                bins = held.counts(*limits, self.bins)
-                assert bins is not None
+            bins = IntervalCounts(low.copy(), high.copy(), self.bins, searched, weights, zeros=True)
             label = f"histogram {zoom + 1} of each column"
-            counts, deviations = _noisy_counts(label, bins, weights, noise, mu)
+            counts, deviations = _noisy_counts(label, rows.total(bins), weights, noise, mu)
             for j, row, dev in zip(searched, counts, deviations, strict=True):
                 low[j], high[j] = narrowed(row, low[j], high[j], dev)
         return np.array([size is not None for size in found]), deviations
@@ -243,19 +202,29 @@ class Standardisation:
         )
 
 
+def magnitudes(
+    rows: Totals, searched: Integers, weights: Doubles, noise: GaussianReleases, mu: float
+) -> tuple[list[float | None], Doubles]:
+    """Release orders of magnitude of columns.
+
+    Returns
+    -------
+    sizes : list of float or None
+        Powers of two that bound the values of each; None: not even that was found.
+    deviations : ndarray
+        Of the noise in the counts of each.
+    """
+    cells = rows.total(MagnitudeCounts(searched, weights))
+    label = "order of magnitude of each column"
+    counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
+    found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
+    return found, deviations
+
+
 def check_share_of_mu(name: str, share: float) -> None:
     """Refuse a share of the squared mu, or of a part of it, that leaves nothing for one side."""
-    if not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
-        raise unusable(name, f"between {_LEAST_SHARE:g} and {1 - _LEAST_SHARE:g}", share)
-
-
-def check_scatter_share(share: float, standardisation: Standardisation) -> None:
-    """Refuse a share of the squared mu, beside that of standardisation, that leaves nothing."""
-    if not _LEAST_SHARE <= share < 1 - standardisation.share:
-        wanted = (
-            f"at least {_LEAST_SHARE:g}, and less than 1 together with the share of standardisation"
-        )
-        raise unusable("scatter_share", wanted, share)
+    if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
+        raise unusable(name, f"between {LEAST_SHARE:g} and {1 - LEAST_SHARE:g}", share)
 
 
 def _noisy_counts(

@@ -54,37 +54,21 @@ class SizeCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCounts:
-    """Numbers of values in equal bins, those of zeros left out."""
+    """Numbers of values in equal bins; zeros are in none of them."""
 
     # low, high: shape (d + 1,): limits of the bins of each column, the response being the last.
     low: Doubles
     high: Doubles
     bins: int
     searched: Integers
-
-    def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return an array of shape (columns, bins)."""
-        return _in_bins(X, y, self.low, self.high, self.bins)[self.searched, :-1]
-
-    def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
-        return counts_of_columns(sums, np.ones(len(self.searched)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NestedCells:
-    """As `IntervalCounts`, with a last cell for zeros: see `NestedCounts`."""
-
-    # low, high: shape (d + 1,).
-    low: Doubles
-    high: Doubles
-    bins: int
-    searched: Integers
     weights: Doubles  # How much each searched column counts.
+    zeros: bool = False  # One more cell, the last, counts them.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return an array of shape (columns, bins + 1)."""
-        return _in_bins(X, y, self.low, self.high, self.bins)[self.searched]
+        """Return an array of shape (columns, bins + zeros)."""
+        pairs = zip(_with_response(X, y), _split(self.low), _split(self.high), strict=True)
+        cells = [_core.interval_counts(block, a, b, self.bins) for block, a, b in pairs]
+        return np.vstack(cells)[self.searched, : self.bins + self.zeros]
 
     def seal(self, sums: Sums) -> ExactSums:
         """See `Statistic.seal`."""
@@ -205,12 +189,6 @@ def counts_of_columns(cells: Sums, weights: Doubles) -> ExactSums:
     per_column = cells.size // max(len(weights), 1)
     entries = np.repeat(weights, per_column)
     return ExactSums(cells, _core.counts_sensitivity(weights), weights=entries)
-
-
-def _in_bins(X: Doubles, y: Doubles, low: Doubles, high: Doubles, bins: int) -> Sums:
-    """Return numbers of values in equal bins of each column; the last cell counts zeros."""
-    pairs = zip(_with_response(X, y), _split(low), _split(high), strict=True)
-    return np.vstack([_core.interval_counts(block, a, b, bins) for block, a, b in pairs])
 
 
 def _magnitudes(X: Doubles, y: Doubles) -> Sums:
