@@ -25,7 +25,7 @@ TOPICS = {
         "dp_lm_methods", "predict.dp_lm", "anova.dp_lm", "update.dp_lm", "dp_lm_tidiers",
         "dp_compare", "fit_stats", "dp_plots", "dp_autoplots", "dp_lm_packages",
     ),
-    "Plans and budgets": ("dp_plan", "dp_budget", "dp_partition", "dp_records"),
+    "Plans and budgets": ("dp_plan", "dp_budget", "dp_partition", "dp_records", "dp_padded"),
     "Options": ("dp_methods", "dp_selectors"),
     "The package": (
         "dpreg-package", "install_dpreg", "dpreg_available", "load_diamonds", "diamonds",
