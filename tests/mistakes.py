@@ -178,7 +178,7 @@ MISTAKES = [
         ("dp_lm('y ~ x + y', df, 1)", "formula", "leave it out on the right"),
         ("dp_lm('y ~ scale(x)', df, 1)", "formula", "depends on the other rows"),
         ("dp_lm('y ~ ns(year, 3)', df, 1)", "formula", "ns(year, knots=["),
-        ("dpreg.dp_moments('x, k', df, 1)", "formula", "cannot read 'x, k'"),
+        ("dpreg.dp_moments('x, k', df, 1)", "formula", "write '~ x + k'"),
         ("dpreg.dp_survival('Surv(y, k) ~ x, k', df, 1, cuts=[1, 2])", "formula",
          "cannot read 'x, k'"),
         ("dpreg.dp_multinomial('k ~ x, y', df, 1)", "formula",

@@ -60,10 +60,10 @@ def test_no_more_passes_than_were_said(name):
 
 
 def test_at_most_is_reached_when_nothing_ends_early():
-    """With levels to count, and a column so far from 0 that it is looked at three times."""
+    """With levels and zeros to count, and a column so far from 0 that it is looked at thrice."""
     data = table(20_000).assign(g=pd.Categorical(["a", "b"] * 10_000))
-    data["x"] = 1e6 + 1e-3 * data["x"]
-    found = watched(dpreg.dp_lm, "y ~ x + g", data, method="adassp", inference=False)
+    data["x"], data["z"] = 1e6 + 1e-3 * data["x"], 0.0
+    found = watched(dpreg.dp_lm, "y ~ x + g + z", data, method="adassp", inference=False)
     assert found[-1].most - found[-1].done == 0
 
 

@@ -89,7 +89,7 @@ def of_half_the_noise(name):
 @pytest.mark.parametrize(
     ("name", "draw", "runs"),
     [
-        ("dp_lm(BoostedAdaSSP(rounds=1), inference=False)", "discrete_gaussian", 450),
+        ("dp_lm(AdaSSP(row_factor=4), inference=False)", "discrete_gaussian", 450),
         ("dp_test()", "discrete_laplace", 600),
     ],
 )

@@ -279,7 +279,7 @@ DATA = {"y": np.zeros(3), "x": np.zeros(3), "t": np.ones(3)}
     [
         (
             {"family": "logit"},
-            r"family must be one of .* or dpreg.Quantile\(0.9\), got .logit.; write family=.bin",
+            r"family must be one of .* or dpreg.Quantile\(q=0.9\), got .logit.; write family=.bin",
         ),
         ({"family": "quasibinomial"}, "write family=.binomial."),
         ({"method": "dpsgd"}, "'dpsgd' fits no binomial family; write method='auto'"),

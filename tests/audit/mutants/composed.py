@@ -248,7 +248,7 @@ UNITS = [
     ),
     Mutant(
         "all rows of a person in sampled gradients",
-        edited(DPSGD, "release", ("allowance, self, 1, ", "allowance, self, 99, ")),
+        edited(DPSGD, "release", ("allowance, 1, ", "allowance, 99, ")),
         ("dpsgd",),
     ),
     Mutant(
