@@ -38,10 +38,10 @@ def moments(begun, X, change):
 
 
 def correlated(n, rng):
-    """Correlation .999 of two columns, a dummy of 2%, a heavy tail, a third power."""
+    """Correlation .999 of two columns, a dummy of 12%, a heavy tail, a third power."""
     u = rng.standard_normal(n)
     return np.column_stack([
-        u, u + 0.05 * rng.standard_normal(n), rng.random(n) < 0.02,
+        u, u + 0.05 * rng.standard_normal(n), rng.random(n) < 0.12,
         rng.standard_t(3, n), rng.uniform(0, 3, n), rng.uniform(0, 3, n) ** 3,
     ]).astype(float)  # fmt: skip
 

@@ -69,6 +69,15 @@ def test_a_rare_indicator_is_no_long_row(bounds):
     assert missed == 0
 
 
+def test_others_beside_a_rare_indicator_are_as_if_it_was_not_there():
+    ratios = []
+    for seed in range(8):
+        data, _ = sample(seed, 400, n=20_000)
+        fit = dpreg.dp_lm("y ~ x + rare", data, 1.0, 1e-6, rng=seed)
+        ratios.append(fit.bse.to_numpy()[:2] * np.sqrt(20_000))
+    assert np.median(ratios) < 1.3
+
+
 def test_too_few_rows_have_no_error_and_leave_others_alone():
     data, exact = sample(1, 20)
     fit = dpreg.dp_lm("y ~ x + rare", data, 1.0, 1e-6, rng=1)

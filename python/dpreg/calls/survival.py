@@ -140,10 +140,6 @@ def dp_survival(
     At eps = 1 with 30% censored, those of 5,000 persons were 1.08, 1.13, 1.30 and 1.55 times as
     large with 4, 8, 16 and 32 intervals, and those of 20,000 1.05, 1.05, 1.08 and 1.23 times.
 
-    Write a number that few persons have as a factor: ``C(mutant)`` with
-    ``levels={"mutant": [0, 1]}``.  Where 2% of 5,000 persons had it, standard errors at eps = 1
-    were 2.3 times those without noise, and those of the number 8 times, or it had none.
-
     References
     ----------
     Holford (1980), "The analysis of rates and of survivorship using log-linear models"; Prentice

@@ -16,7 +16,7 @@ from dpreg.estimation.releases.column_sizes import (
     read_bins,
     read_magnitudes,
 )
-from dpreg.estimation.releases.rare_columns import RARE_SHARE, RareColumn, rare_columns
+from dpreg.estimation.releases.rare_columns import RARE_SHARE, RareColumn, rare_columns, read_rare
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -69,6 +69,9 @@ _MOSTLY = 0.5
 # Columns that are not found are counted again where noise in a cell is less than this share of the
 # rows: in fewer rows they may be any.
 _HIDDEN = 1 / 100
+# A column of which more than this share is 0 is as levels are.  Without, other columns beside an
+# indicator of 2% of 20,000 rows had errors twice as long as those of least squares, for 1.1.
+_NEARLY = 0.9
 # Passes over the rows at most, one of which counts levels and one rare columns, but for that which
 # counts events.
 SCALING_PASSES = 3 + _ZOOMS
@@ -123,21 +126,23 @@ def column_scales(
         count, _ = noise.release("number of rows", number, noise.share(_COUNT))
         units = max(float(count[0]), 1.0)
     sizes: dict[int, Size] = {}
+    rare: dict[int, RareColumn] = {}
     spent = 0.0
     if len(searched):
         spent = _cells_share(cells, units, noise)
-        sizes = _magnitudes(cells, searched, units, noise, spent)
+        sizes, rare = _magnitudes(cells, searched, units, noise, spent)
     if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED:
         share = _cells_share(within, units, noise)
-        sizes |= _magnitudes(within, wide, units, noise, share, bounds[wide])
+        more, others = _magnitudes(within, wide, units, noise, share, bounds[wide])
+        sizes, rare = sizes | more, rare | others
         spent += share
+    rare.pop(len(bounds) - 1, None)  # Of the response other things are known.
     lost = [
         int(j) for j in (*searched, *wide)
-        if j < len(bounds) - 1 and (j not in sizes or sizes[j].cells == 0)
+        if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
-    rare: dict[int, RareColumn] = {}
     if lost and _share(cells if len(searched) else within, units, noise, _HIDDEN) < spent:
-        rare = rare_columns(rows, noise, np.array(lost), units)
+        rare |= rare_columns(rows, noise, np.array(lost), units)
         spent += RARE_SHARE
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
@@ -247,7 +252,7 @@ def _magnitudes(
     noise: GaussianReleases,
     share: float,
     bounds: Doubles | None = None,
-) -> dict[int, Size]:
+) -> tuple[dict[int, Size], dict[int, RareColumn]]:
     """Release counts of orders of magnitude; return what they say of the columns that are found.
 
     bounds: shape (columns, 2), limits that hold.
@@ -264,7 +269,13 @@ def _magnitudes(
                 found[j] = nearly_zero(low, high, hidden)
             elif size is not None:
                 found[j] = size.within(low, high)
-    return {j: size for j, size in found.items() if size is not None}
+    rare = {
+        int(j): read_rare(row, float(deviation), units)
+        for j, row in zip(searched, counts, strict=True)
+        if row[len(row) // 2] > _NEARLY * units
+    }
+    told = {j: column for j, column in rare.items() if column.value}
+    return {j: size for j, size in found.items() if size is not None}, told
 
 
 def _zoomed(
