@@ -27,7 +27,7 @@ _AGAIN = 30
 # 2.5, eight of 59 directions of three factors of 100,000 rows were taken to have no spread, and
 # errors of levels were 2.0 times those of least squares for 1.4.
 _CLEAR, _ALIKE = 3.5, 0.1
-# Second moments of a column that is nearly always 0 may be wrong by this share: its values are known
+# Second moments of a column that is nearly always 0 may be wrong by this share: values are known
 # to a factor of 2, but for those of an indicator.  Without it 6 of 12 fits of 3,000 rows with a
 # column of 0 and 3 had a slope off by four errors or more, for 4; with .5, half of the errors of
 # other columns were lost beside three rare ones.
