@@ -75,9 +75,9 @@ arm64 wasm musl: $(VENV)/lint
 audit: $(VENV)/test
 	$(BIN)/python tests/audit/full.py
 
-# All fuzzers, SECONDS_EACH for each; without clang and libFuzzer those of Python.
+# All fuzzers, SECONDS_EACH for each, from SEED; without clang and libFuzzer those of Python.
 fuzz: $(VENV)/fuzz
-	$(BIN)/python tests/fuzz/run.py --seconds $${SECONDS_EACH:-60}
+	$(BIN)/python tests/fuzz/run.py --seconds $${SECONDS_EACH:-60} --seed $${SEED:-0}
 
 # The report is build/bench.md; DATA=folder adds accuracy on real data sets, COMMIT=1 writes the
 # pages of tests/benchmarks and the figures that later runs are compared with, ONLY="bench_glm ..."

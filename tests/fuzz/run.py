@@ -45,11 +45,11 @@ def build(clang):
         yield program
 
 
-def fuzz(name, command, seconds):
+def fuzz(name, command, seconds, seed):
     """Run one fuzzer in an empty folder; return whether it found nothing."""
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
-            [*command, f"-max_total_time={seconds}", "-max_len=4000", "-print_final_stats=1",
+            [*command, f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=4000", "-print_final_stats=1",
              "-timeout=20", "-rss_limit_mb=4096"],
             cwd=scratch, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
@@ -68,7 +68,8 @@ def fuzz(name, command, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
+    given = parser.parse_args()
     targets = []
     clang = shutil.which("clang++")
     if clang is None:
@@ -81,7 +82,7 @@ def main():
         script = [sys.executable, str(HERE / "fuzz_python.py")]
         targets += [(name, [*script, name]) for name in PYTHON_TARGETS]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        clean = [pool.submit(fuzz, *target, seconds) for target in targets]
+        clean = [pool.submit(fuzz, *target, given.seconds, given.seed) for target in targets]
     return 0 if all(one.result() for one in clean) else 1
 
 
