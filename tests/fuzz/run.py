@@ -49,8 +49,8 @@ def fuzz(name, command, seconds, seed):
     """Run one fuzzer in an empty folder; return whether it found nothing."""
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
-            [*command, f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=4000", "-print_final_stats=1",
-             "-timeout=20", "-rss_limit_mb=4096"],
+            [*command, f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=4000",
+             "-print_final_stats=1", "-timeout=20", "-rss_limit_mb=4096"],
             cwd=scratch, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
