@@ -60,10 +60,11 @@ def test_no_more_passes_than_were_said(name):
 
 
 def test_at_most_is_reached_when_nothing_ends_early():
-    """With levels and zeros to count, and a column so far from 0 that it is looked at thrice."""
+    """With levels, zeros and rare columns to count, and one so far from 0 that it is looked at."""
     data = table(20_000).assign(g=pd.Categorical(["a", "b"] * 10_000))
     data["x"], data["z"] = 1e6 + 1e-3 * data["x"], 0.0
-    found = watched(dpreg.dp_lm, "y ~ x + g + z", data, method="adassp", inference=False)
+    data["a"], data["b"] = [1.0] * 900 + [0.0] * 19_100, [0.0] * 19_100 + [1.0] * 900
+    found = watched(dpreg.dp_lm, "y ~ x + g + z + a + b", data, method="adassp", inference=False)
     assert found[-1].most - found[-1].done == 0
 
 

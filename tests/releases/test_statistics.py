@@ -16,6 +16,7 @@ from dpreg.estimation.releases.statistics import (
     LevelCounts,
     MagnitudeCounts,
     MomentSums,
+    PairCounts,
     SizeCounts,
     TailVotes,
 )
@@ -37,6 +38,7 @@ STATISTICS = {
     "magnitudes": MagnitudeCounts(SOME, WEIGHTS),
     "intervals": IntervalCounts(LOW, HIGH, 32, SOME, np.ones(len(SOME))),
     "intervals and zeros": IntervalCounts(LOW, HIGH, 64, SOME, WEIGHTS, zeros=True),
+    "rows that two columns share": PairCounts(np.array([0, 1, 2])),
     "events": EventCounts(),
     "levels of two factors": LevelCounts(FACTORS),
     "levels of one factor": LevelCounts((np.array([2]),)),

@@ -164,7 +164,7 @@ def _row_scales(records: Scales, rows: RowsOfPeriods, terms: Terms, table: Table
     low[places], high[places] = records.low[own], records.high[own]
     centre[places], scale[places] = records.centre[own], records.scale[own]
     given[places], spread[places] = records.given[own], records.spread[own]
-    rare = {to: records.rare[at] for to, at in zip(places, own, strict=True) if at in records.rare}
+    rare = records.rare.moved(dict(zip(own, places, strict=True)))
     varying = [periods.covariates.index(name) for name in periods.varying]
     most = float(np.abs(periods.log_time).max(initial=0.0))
     for place, column in enumerate(varying, len(rows.covariates)):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
+from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
 from dpreg.estimation.releases.standardisation import Scales
@@ -203,25 +204,23 @@ def beginning(
     change, variance = np.eye(width), np.full((width, width), np.inf)
     shares, told, unseen = np.ones(width), np.ones(width, dtype=bool), list[Doubles]()
     groups = _groups(terms, scales) if first and terms.weight is None and counted else ()
-    for places, share, noise, value in groups:
-        rough = _ROUGH if value != 1 else 0.0
-        at = first + np.flatnonzero(np.isin(units.columns, places))
-        if len(at) != len(places):
+    for group in groups:
+        at = first + np.flatnonzero(np.isin(units.columns, group.places))
+        if len(at) != len(group.places):
             continue
-        turn, share, here = _without_most(share, noise)
+        turn, share, here = group.turn, group.share, group.told
         if small and not here.all():
             continue
-        scale = units.scale[at - first][:, None] / value
-        left_out, part, noise = scale * turn[:, ~here], share[here], noise[here]
+        scale = (units.scale[at - first] / group.value)[:, None]
+        left_out, part, noise = scale * turn[:, ~here], share[here], group.noise[here]
         # Rows that are left out are as others are on average, and not as the most common level:
         # slopes missed by seven errors where one row in a hundred was.
         taken = scale * turn[:, here] + np.outer(left_out.sum(axis=1), part)
-        root = symmetric_root(np.diag(part) - np.outer(part, part), centred=False)
         kept, told[at] = at[here], here
-        change[np.ix_(at, kept)] = taken @ root
+        change[np.ix_(at, kept)] = taken @ group.root
         doubt = noise / part
-        variance[np.ix_(kept, kept)] = np.outer(doubt, doubt) * np.add.outer(part, part) ** 2
-        variance[kept, kept] = doubt**2 + rough**2
+        variance[np.ix_(kept, kept)] = group.between
+        variance[kept, kept] = doubt**2 + group.rough[here] ** 2
         variance[0, kept] = variance[kept, 0] = 2 * noise**2 / part
         shares[kept] = part
         unseen.append(np.zeros((width, left_out.shape[1])))
@@ -232,18 +231,77 @@ def beginning(
     return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])
 
 
-def _groups(terms: Terms, scales: Scales) -> Iterator[tuple[Integers, Doubles, Doubles, float]]:
-    """Yield places of levels, their shares, the noise in these, and what columns have in them."""
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Columns that are levels, or as levels are."""
+
+    places: Integers
+    turn: Doubles  # Shape (k, k): what indicators about their means are multiplied by.
+    # share, noise, value, mean: shape (k,): of rows, the noise in that, and root mean square and
+    # mean of what columns have in them.
+    share: Doubles
+    noise: Doubles
+    value: Doubles
+    mean: Doubles
+    joint: Doubles  # Shape (k, k): shares of rows in which two are.
+    joint_noise: float  # Nothing is in two levels of a factor: 0.
+
+    @property
+    def told(self) -> Mask:
+        """Whether there are rows."""
+        return self.share > _TOLD * self.noise
+
+    @property
+    def rough(self) -> Doubles:
+        """By what share second moments may be wrong because values are not known."""
+        return np.where(self.value == 1, 0.0, _ROUGH)
+
+    @property
+    def root(self) -> Doubles:
+        """What makes indicators of the levels that are told uncorrelated, and of variance 1."""
+        part, lean = self.share[self.told], (self.mean / self.value)[self.told]
+        joint = self.joint[np.ix_(self.told, self.told)]
+        if self.joint_noise:
+            # Values of both signs are as if one sign had nothing to do with the other.
+            joint = np.where(np.eye(len(part), dtype=bool), joint, joint * np.outer(lean, lean))
+        joint = joint - np.outer(part * lean, part * lean)
+        if self.joint_noise:
+            size = np.sqrt(np.diag(joint))
+            joint = at_least(joint / np.outer(size, size), _ALIKE) * np.outer(size, size)
+        return symmetric_root(joint, centred=False)
+
+    @property
+    def between(self) -> Doubles:
+        """Twice the variance of errors of second moments of two of them."""
+        part, noise = self.share[self.told], self.noise[self.told]
+        doubt = noise / part
+        exclusive = np.outer(doubt, doubt) * np.add.outer(part, part) ** 2
+        return np.asarray(exclusive + 2 * self.joint_noise**2 / np.outer(part, part))
+
+
+def _groups(terms: Terms, scales: Scales) -> Iterator[_Group]:
     for places in level_places(terms):
         share = scales.centre[places]
-        yield places, share, share * (1 - share) / scales.spread[places], 1.0
-    for place, column in scales.rare.items():
-        if column.value:
-            share, noise = np.array([column.share]), np.array([column.deviation])
-            yield np.array([place]), share, noise, column.value
+        noise = share * (1 - share) / scales.spread[places]
+        turn, share = _without_most(share)
+        one = np.ones(len(places))
+        yield _Group(places, turn, share, noise, one, one, np.diag(share), 0.0)
+    rare, together = scales.rare, scales.rare.together
+    for of, joint in [
+        *([(together, rare.shared)] if together else []),
+        *(((j,), np.array([[rare.columns[j].share]])) for j in rare.told if j not in together),
+    ]:
+        columns = [rare.columns[j] for j in of]
+        share, noise, value, mean = (
+            np.array([getattr(column, name) for column in columns])
+            for name in ("share", "deviation", "value", "mean")
+        )
+        same = np.eye(len(of))
+        apart = rare.deviation if len(of) > 1 else 0.0
+        yield _Group(np.array(of), same, share, noise, value, mean, joint, apart)
 
 
-def _without_most(share: Doubles, noise: Doubles) -> tuple[Doubles, Doubles, Mask]:
+def _without_most(share: Doubles) -> tuple[Doubles, Doubles]:
     """Let the most common level stand for none.
 
     A reference that few rows have would make them long in the coordinates of all levels.
@@ -254,10 +312,9 @@ def _without_most(share: Doubles, noise: Doubles) -> tuple[Doubles, Doubles, Mas
         What indicators about their means are multiplied by.
     share : ndarray, shape (k,)
         Of rows, of what they then indicate.
-    told : ndarray of bool, shape (k,)
     """
     turn, share = np.eye(len(share)), share.copy()
     none, most = max(1 - float(share.sum()), 0.0), int(np.argmax(share))
     if share[most] > none:
         turn[:, most], share[most] = -1.0, none
-    return turn, share, share > _TOLD * noise
+    return turn, share

@@ -16,7 +16,14 @@ from dpreg.estimation.releases.column_sizes import (
     read_bins,
     read_magnitudes,
 )
-from dpreg.estimation.releases.rare_columns import RARE_SHARE, RareColumn, rare_columns, read_rare
+from dpreg.estimation.releases.rare_columns import (
+    RARE_SHARE,
+    RareColumn,
+    RareColumns,
+    rare_columns,
+    read_rare,
+    shared_rows,
+)
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -71,12 +78,12 @@ _MOSTLY = 0.5
 _HIDDEN = 1 / 100
 # A column of which more than this share is 0 is as levels are.  Without, other columns beside an
 # indicator of 2% of 20,000 rows had errors twice as long as those of least squares, for 1.1.
-# Several may share most of their rows, which counts do not tell, and are left as they are: slopes
-# of two, of 2% and of 3% of 20,000 rows, missed by up to eight errors.
+# Of several the rows that they share are counted too, or they are left as they are: slopes of two,
+# of 2% and of 3% of 20,000 rows, most of which were the same, missed by up to eight errors.
 _NEARLY = 0.9
-# Passes over the rows at most, one of which counts levels and one rare columns, but for that which
+# Passes over the rows at most, of which one counts levels and two rare columns, but for that which
 # counts events.
-SCALING_PASSES = 3 + _ZOOMS
+SCALING_PASSES = 4 + _ZOOMS
 
 
 def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
@@ -139,15 +146,22 @@ def column_scales(
         sizes, rare = sizes | more, rare | others
         spent += share
     rare.pop(len(bounds) - 1, None)  # Of the response other things are known.
-    if len(rare) > 1:
-        rare = {}
     lost = [
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
+    again: dict[int, RareColumn] = {}
     if lost and _share(cells if len(searched) else within, units, noise, _HIDDEN) < spent:
-        rare |= rare_columns(rows, noise, np.array(lost), units)
+        again = rare_columns(rows, noise, np.array(lost), units)
         spent += RARE_SHARE
+    known = RareColumns(rare | again)
+    if len(known.told) > 1:
+        counted = None
+        if spent + RARE_SHARE < _TOGETHER:
+            counted = shared_rows(rows, noise, known.columns, units)
+        spent += RARE_SHARE * (counted is not None)
+        known = counted or RareColumns(again)
+    rare = dict(known.columns)
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
     still = _zoomed(rows, sizes, far, len(bounds), units, noise, look)
@@ -197,7 +211,7 @@ def column_scales(
         seen=np.ones(len(bounds), dtype=bool),
         response_found=bool(given[-1] or events or len(bounds) - 1 in sizes),
         units=units,
-        rare=rare,
+        rare=known,
     )
 
 

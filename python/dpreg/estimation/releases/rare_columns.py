@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.statistics import SizeCounts
+from dpreg.estimation.releases.statistics import PairCounts, SizeCounts
 
 # Of the squared mu.
 RARE_SHARE = 0.03
@@ -20,11 +21,12 @@ _MOSTLY = 0.5
 # A cell holds values with so many deviations of its noise, within 2^10 of 1 and elsewhere: noise
 # alone makes one in one of 700 columns.  Others beside it hold some with so many.
 _SEEN, _FAR_SEEN, _BESIDE, _NEAR = 4.0, 5.5, 2.5, 10
-
-
 # A column in which no cell holds values is nearly always 0 where noise hides no more than this
 # share of the rows: those of 40 dummies of 20,000 rows are hidden, and seen in second moments.
 _HIDDEN = 0.004
+# Rows that two columns share are counted where noise in that is no more than this share of those of
+# the rarest.
+_SHARED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,59 @@ class RareColumn:
     # low, high: nearly all values are between these.
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class RareColumns:
+    """Columns that are nearly always 0, and which have rows in common.  Public."""
+
+    columns: Mapping[int, RareColumn] = field(default_factory=dict)
+    # Shares of rows in which two of `together` are not 0, the diagonal being that of each, and the
+    # deviation of the noise; `together` is empty where they were not counted.
+    together: tuple[int, ...] = ()
+    shared: Doubles = field(default_factory=lambda: np.zeros((0, 0)))
+    deviation: float = 0.0
+
+    @property
+    def told(self) -> list[int]:
+        """Places of those whose other values were told."""
+        return sorted(j for j, column in self.columns.items() if column.value)
+
+    def moved(self, places: Mapping[int, int]) -> RareColumns:
+        """Return those columns that have a new place, there."""
+        kept = [k for k, j in enumerate(self.together) if j in places]
+        return RareColumns(
+            {to: self.columns[j] for j, to in places.items() if j in self.columns},
+            tuple(places[self.together[k]] for k in kept),
+            self.shared[np.ix_(kept, kept)],
+            self.deviation,
+        )
+
+
+def shared_rows(
+    rows: Totals, noise: GaussianReleases, columns: Mapping[int, RareColumn], units: float
+) -> RareColumns | None:
+    """Count rows in which two columns are not 0; None: noise would be most of it.
+
+    Privacy
+    -------
+    guarantee : as the release that is added to `noise`
+    proof : column_scaling.md
+    """
+    found = RareColumns(columns)
+    places, mu = found.told, noise.share(RARE_SHARE)
+    share = np.array([columns[j].share for j in places])
+    pairs = len(places) * (len(places) - 1) // 2
+    if math.sqrt(pairs) * noise.rows / mu > _SHARED * units * float(share.min()):
+        return None
+    exact = rows.total(PairCounts(np.array(places)))
+    counts, deviation = noise.release("rows in which two rare columns are not 0", exact, mu)
+    shared = np.diag(share)
+    upper = np.triu_indices(len(places), 1)
+    most = np.minimum(*np.meshgrid(share, share))
+    shared[upper] = np.clip(counts[:, 0] / units, 0.0, most[upper])
+    shared = np.maximum(shared, shared.T)
+    return RareColumns(columns, tuple(places), shared, float(deviation) / units)
 
 
 def rare_columns(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from dpreg.base.options import check_options
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.histograms import column_weights, magnitude, narrowed
-from dpreg.estimation.releases.rare_columns import RareColumn
+from dpreg.estimation.releases.rare_columns import RareColumns
 from dpreg.estimation.releases.statistics import IntervalCounts, MagnitudeCounts, MomentSums
 from dpreg.privacy.sealed import ExactSums
 
@@ -47,7 +46,7 @@ class Scales:
     # anything that is said about it, so a fit must decline.
     response_found: bool
     units: float  # Noisy number of rows, at least 1.
-    rare: Mapping[int, RareColumn] = field(default_factory=dict)  # Those that are nearly always 0.
+    rare: RareColumns = field(default_factory=RareColumns)  # Those that are nearly always 0.
 
     @property
     def identified(self) -> Flags:

@@ -53,6 +53,22 @@ class SizeCounts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PairCounts:
+    """Numbers of rows in which two columns are not 0, of each pair of columns."""
+
+    places: Integers
+
+    def __call__(self, X: Doubles, y: Doubles) -> Sums:
+        """Return an array of shape (pairs, 1), in the order of `np.triu_indices`."""
+        there = (np.isfinite(X[:, self.places]) & (X[:, self.places] != 0)).astype(np.int64)
+        return np.asarray((there.T @ there)[np.triu_indices(len(self.places), 1)][:, None])
+
+    def seal(self, sums: Sums) -> ExactSums:
+        """See `Statistic.seal`."""
+        return counts_of_columns(sums, np.ones(len(sums)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IntervalCounts:
     """Numbers of values in equal bins; zeros are in none of them."""
 
