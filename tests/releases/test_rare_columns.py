@@ -40,6 +40,13 @@ def test_values_of_both_signs_and_of_several_orders_are_read():
     assert (found.low, found.high) == (-8.0, 16.0)
 
 
+def test_of_hardly_any_rows_no_more_than_half_have_a_value():
+    """Noise in so few may be anything; a share of 1 or more would leave no variance."""
+    for units in (1.0, 3.0):
+        found = read_rare(cells_of([1.0] * 9 + [0.0] * 3), 0.5, units)
+        assert found.share == 0.5
+
+
 def test_noise_alone_is_hardly_ever_a_value():
     zeros = with_zeros([])
     told = [read_rare(cells_of(zeros, 30.0, seed), 30.0, 60_000).value > 0 for seed in range(2000)]

@@ -168,6 +168,5 @@ def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn:
     if numbers == 0:
         return RareColumn(0.0, 0.0, 0.0, deviation / units, 0.0, 1.0)
     value, mean = math.sqrt(squares / numbers), sums / numbers
-    return RareColumn(
-        value, mean, numbers / units, deviation / units, low=min(ends), high=max(ends)
-    )
+    share = min(numbers / units, 1 - _MOSTLY)
+    return RareColumn(value, mean, share, deviation / units, low=min(ends), high=max(ends))
