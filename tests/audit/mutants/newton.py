@@ -28,7 +28,9 @@ SCALES = [
     ),
     Mutant(
         "signs and orders of magnitude from exact counts",
-        edited(column_scaling, "_magnitudes", ("zip(searched, counts,", f"zip(searched, {OPEN}(cells).astype(float),")),
+        edited(column_scaling, "_magnitudes",
+               ("int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts,",
+                f"int(j): read_magnitudes(row, deviation) for j, row in zip(searched, {OPEN}(cells).astype(float),")),
         ("boosted_adassp",),
     ),
     Mutant(
