@@ -289,3 +289,16 @@ def test_threads_cannot_overspend_together(monkeypatch):
     for thread in threads:
         thread.join()
     assert len(budget.charges) == 20
+
+
+def test_a_ledger_whose_tables_were_changed_is_refused(tmp_path):
+    """A byte of the schema makes a column more; a fuzzer found it to end in a ValueError."""
+    path, changed = tmp_path / "ledger", tmp_path / "changed"
+    data = {"x": [0.0, 1.0, 2.0], "y": [1.0, 2.0, 3.0]}
+    budget = dpreg.Budget(1.0, 1e-5, ledger=path)
+    dpreg.dp_lm("y ~ x", data, 0.5, 1e-6, budget=budget, rng=1)
+    text = path.read_bytes()
+    assert b"content TEXT NOT NULL," in text
+    changed.write_bytes(text.replace(b"content TEXT NOT NULL,", b"content TEXT,NOTXNULL,"))
+    with pytest.raises(dpreg.BudgetError, match="cannot be trusted"):
+        dpreg.Budget(1.0, 1e-5, ledger=changed)

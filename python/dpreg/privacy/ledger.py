@@ -187,8 +187,10 @@ class FileLedger:
 
         try:
             (version,) = database.execute("PRAGMA user_version").fetchone()
-            ((header, count, last),) = database.execute("SELECT * FROM ledger").fetchall()
-            rows = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
+            of_file = database.execute("SELECT header, entries, last FROM ledger").fetchall()
+            ((header, count, last),) = of_file
+            entry = "SELECT number, content, certificate, hash FROM entries ORDER BY number"
+            rows = database.execute(entry).fetchall()
             pages = database.execute("PRAGMA page_count").fetchone()[0]
             size = database.execute("PRAGMA page_size").fetchone()[0]
         except (sqlite3.OperationalError, UnicodeError, TypeError, ValueError):
