@@ -119,7 +119,8 @@ def test_a_person_with_a_thousand_rows_moves_no_sum_by_more_than_was_paid_for(me
     small = data[(data["person"] == 0) | ~data["person"].duplicated()]  # one row a person, but 0
     run(small, base)
     run(small[small["person"] != 0], moved)
-    assert len(base) == len(moved) >= 3
+    # Steps of DP-SGD are sampled, and no releases of this kind.
+    assert len(base) == len(moved) >= (3 if isinstance(method, DPSGD) else 5)
     for (label, sums, sensitivity, weight, _), (_, others, *_) in zip(base, moved, strict=True):
         change = np.linalg.norm((sums - others) * np.ravel(weight))
         assert change <= sensitivity, label

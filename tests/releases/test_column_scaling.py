@@ -17,7 +17,8 @@ from dpreg.estimation.releases.column_sizes import Size, read_bins
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, SizeCounts
 
 VALUES = [0.0, -0.0, 1.0, -1.5, 2.0, 1e300, -1e-300, math.inf, -math.inf, math.nan]
-SIZES = "sign and order of magnitude of each column"
+SIGNS = "sign and order of magnitude of "
+SIZES = f"{SIGNS}each column"
 CELLS = _core.magnitude_counts(np.empty((0, 1))).shape[1]
 ZERO = CELLS // 2
 
@@ -250,6 +251,25 @@ def test_counts_and_looks_at_columns_with_bounds_and_without_cost_so_much(n, col
     _, noise = scales_of(X, y, bounds=bounds, wide=[*range(columns)])
     cells = [part.mu**2 for part in noise.parts if part.label.startswith((SIZES, "closer look"))]
     assert math.fsum(cells) <= 0.2 * noise.mu**2 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("n", [500, 5_000, 20_000, 100_000])
+@pytest.mark.parametrize("bounded", [0, 2, 5])
+def test_rare_columns_cost_no_more_than_is_left_for_them(n, bounded):
+    """Columns far from 0, an indicator of 3% and one that it holds, a hidden one, and zeros."""
+    rng = np.random.default_rng(5)
+    a = rng.random(n) < 0.03
+    columns = [300 + rng.random(n), a, a & (rng.random(n) < 0.6), rng.random(n) < 1e-3, 0 * a]
+    X, y = np.column_stack(columns) * 1.0, rng.standard_normal(n)
+    bounds = np.full((6, 2), np.nan)
+    bounds[:bounded] = 0.0, 1000.0
+    scales, noise = scales_of(X, y, bounds=bounds, wide=[*range(bounded)])
+    counted = {part.label: part.mu**2 for part in noise.parts if part.label != "number of rows"}
+    assert math.fsum(counted.values()) <= 0.2 * noise.mu**2 * (1 + 1e-9)
+    assert all(label.startswith((SIGNS, "closer look", "rows in which")) for label in counted)
+    if n == 100_000:
+        assert scales.rare.together[:2] == (1, 2)
+        assert "rows in which two rare columns are not 0" in counted
 
 
 def test_a_column_is_not_narrowed_to_what_cannot_be_divided_by():

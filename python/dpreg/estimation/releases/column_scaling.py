@@ -16,14 +16,7 @@ from dpreg.estimation.releases.column_sizes import (
     read_bins,
     read_magnitudes,
 )
-from dpreg.estimation.releases.rare_columns import (
-    RARE_SHARE,
-    RareColumn,
-    RareColumns,
-    rare_columns,
-    read_rare,
-    shared_rows,
-)
+from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, read_rare
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -70,8 +63,7 @@ _BOUNDED = 6.0
 # 300 rows, with bounds that were right, were 2.1 times those of least squares, for 1.6.
 _BELIEVED = 0.5
 # A column with bounds is nearly always 0, and its other values are few, where so many rows are 0
-# and others are not seen.  Without, 3 of 6 coefficients of 120 ones in 60,000 rows missed by 3 to 8
-# errors; with it, 3 of 18 by more than four.
+# and others are not seen, and rows are too few to count it again.
 _MOSTLY = 0.5
 # Columns that are not found are counted again where noise in a cell is less than this share of the
 # rows: in fewer rows they may be any.
@@ -103,8 +95,9 @@ def column_scales(
     """Find centre and scale of the regressors and, last, of the response.
 
     Counts of signs and orders of magnitude come first; of columns far from 0 those in equal bins
-    follow.  Columns with bounds cost nothing, but for counts of the levels of factors, and of
-    columns whose bounds may be wide, if there are not too few rows for that.
+    follow, and regressors that are nearly always 0 (`known_rare`).  Columns with bounds cost
+    nothing, but for counts of the levels of factors, and of columns whose bounds may be wide, if
+    there are not too few rows for that.
 
     Parameters
     ----------
@@ -142,26 +135,18 @@ def column_scales(
         sizes, rare = _magnitudes(cells, searched, units, noise, spent)
     if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED:
         share = _cells_share(within, units, noise)
-        more, others = _magnitudes(within, wide, units, noise, share, bounds[wide])
-        sizes, rare = sizes | more, rare | others
+        bounded, others = _magnitudes(within, wide, units, noise, share, bounds[wide])
+        sizes, rare = sizes | bounded, rare | others
         spent += share
     rare.pop(len(bounds) - 1, None)  # Of the response other things are known.
     lost = [
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
-    again: dict[int, RareColumn] = {}
-    if lost and _share(cells if len(searched) else within, units, noise, _HIDDEN) < spent:
-        again = rare_columns(rows, noise, np.array(lost), units)
-        spent += RARE_SHARE
-    known = RareColumns(rare | again)
-    if len(known.told) > 1:
-        counted = None
-        if spent + RARE_SHARE < _TOGETHER:
-            counted = shared_rows(rows, noise, known.columns, units)
-        spent += RARE_SHARE * (counted is not None)
-        known = counted or RareColumns(again)
-    rare = dict(known.columns)
+    if _share(cells if len(searched) else within, units, noise, _HIDDEN) >= spent:
+        lost = []
+    known, more = known_rare(rows, noise, rare, lost, units, _TOGETHER - spent)
+    spent += more
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
     still = _zoomed(rows, sizes, far, len(bounds), units, noise, look)
@@ -174,7 +159,7 @@ def column_scales(
         centre[j], scale[j] = size.centre, size.scale
         if not given[j]:
             low[j], high[j] = size.low, size.high
-    for j, column in rare.items():
+    for j, column in known.columns.items():
         given[j], centre[j] = False, column.share * column.mean
         scale[j] = _LEVEL_SCALE * column.value or scale[j]
         low[j], high[j] = column.low, column.high
@@ -198,7 +183,7 @@ def column_scales(
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
     # Those that no other value was told of are as good as constant.
-    spread[[j for j, column in rare.items() if not column.value]] = 0.0
+    spread[[j for j, column in known.columns.items() if not column.value]] = 0.0
     if levels:
         spread[places] = centre[places] * (1 - centre[places]) * precision
     return Scales(

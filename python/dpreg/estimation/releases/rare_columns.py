@@ -61,6 +61,7 @@ class RareColumns:
     def moved(self, places: Mapping[int, int]) -> RareColumns:
         """Return those columns that have a new place, there."""
         kept = [k for k, j in enumerate(self.together) if j in places]
+        kept.sort(key=lambda k: places[self.together[k]])
         return RareColumns(
             {to: self.columns[j] for j, to in places.items() if j in self.columns},
             tuple(places[self.together[k]] for k in kept),
@@ -69,19 +70,59 @@ class RareColumns:
         )
 
 
-def shared_rows(
-    rows: Totals, noise: GaussianReleases, columns: Mapping[int, RareColumn], units: float
-) -> RareColumns | None:
-    """Count rows in which two columns are not 0; None: noise would be most of it.
+def known_rare(
+    rows: Totals,
+    noise: GaussianReleases,
+    found: Mapping[int, RareColumn],
+    lost: list[int],
+    units: float,
+    most: float,
+) -> tuple[RareColumns, float]:
+    """Return the rare columns, and what was released for that.
+
+    Parameters
+    ----------
+    rows : Totals
+        Private.
+    noise : GaussianReleases
+    found : mapping
+        Those that are known already, by place.
+    lost : list of int
+        Columns to be counted again.
+    units : float
+        Noisy number of rows.
+    most : float
+        The share of the squared mu that all of it may cost.
+
+    Returns
+    -------
+    RareColumns
+        Of several of `found` only where the rows that they share could be counted.
+    share : float
+        Of the squared mu that was spent.
 
     Privacy
     -------
-    guarantee : as the release that is added to `noise`
+    guarantee : as the releases that are added to `noise`
     proof : column_scaling.md
     """
-    found = RareColumns(columns)
-    places, mu = found.told, noise.share(RARE_SHARE)
-    share = np.array([columns[j].share for j in places])
+    again = _counted_again(rows, noise, np.array(lost), units) if lost else {}
+    spent = RARE_SHARE * bool(lost)
+    known = RareColumns({**found, **again})
+    if len(known.told) < 2:
+        return known, spent
+    shared = _shared_rows(rows, noise, known, units) if spent + RARE_SHARE < most else None
+    if shared is None:
+        return RareColumns(again), spent
+    return shared, spent + RARE_SHARE
+
+
+def _shared_rows(
+    rows: Totals, noise: GaussianReleases, known: RareColumns, units: float
+) -> RareColumns | None:
+    """Count rows in which two columns are not 0; None: noise would be most of it."""
+    places, mu = known.told, noise.share(RARE_SHARE)
+    share = np.array([known.columns[j].share for j in places])
     pairs = len(places) * (len(places) - 1) // 2
     if math.sqrt(pairs) * noise.rows / mu > _SHARED * units * float(share.min()):
         return None
@@ -92,32 +133,17 @@ def shared_rows(
     most = np.minimum(*np.meshgrid(share, share))
     shared[upper] = np.clip(counts[:, 0] / units, 0.0, most[upper])
     shared = np.maximum(shared, shared.T)
-    return RareColumns(columns, tuple(places), shared, float(deviation) / units)
+    return RareColumns(known.columns, tuple(places), shared, float(deviation) / units)
 
 
-def rare_columns(
+def _counted_again(
     rows: Totals, noise: GaussianReleases, places: Integers, units: float
 ) -> dict[int, RareColumn]:
-    """Count values of columns again, with less noise; return those that are nearly always 0.
+    """Count values of columns with less noise; return those that are nearly always 0.
 
     An indicator of 120 rows of 60,000 is hidden in counts that serve for other columns.  It was
     a column like others then, and so long in the coordinates of scores that these were shortened
     to a sixth: one of three of its coefficients missed by three to six errors.
-
-    Parameters
-    ----------
-    rows : Totals
-        Private.
-    noise : GaussianReleases
-    places : ndarray of int
-        Columns, the response being the last of all.
-    units : float
-        Noisy number of rows.
-
-    Privacy
-    -------
-    guarantee : as the release that is added to `noise`
-    proof : column_scaling.md
     """
     _, cells = rows.total(SizeCounts((places,)))
     label = "sign and order of magnitude of columns that are nearly always 0"
