@@ -24,7 +24,7 @@ dp_padded <- function(expr, seconds) {
   start <- proc.time()[["elapsed"]]
   on.exit({
     taken <- proc.time()[["elapsed"]] - start
-    Sys.sleep(start + max(1, ceiling(taken / seconds)) * seconds - proc.time()[["elapsed"]])
+    Sys.sleep(max(1, ceiling(taken / seconds)) * seconds - taken)
   })
   force(expr)
 }
