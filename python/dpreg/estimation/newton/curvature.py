@@ -89,7 +89,7 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     values = moments.without_spread(values)
     # Curvature may be small where means are near the end of their range, and nothing is mistaken.
     least = np.minimum(_LEAST_MOMENT, _MISTAKEN * moments.along(vectors))
-    mistaken = values < least * model.family.least_squares
+    mistaken = values < least
     found, basis = found.without(vectors[:, mistaken], centred=units.intercept)
     held = basis.T @ (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T @ basis
     turn = symmetric_root(held, centred=units.intercept)

@@ -106,7 +106,7 @@ def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
     """
     square, least = seen**2, _CLEAR**2 * variance
     clear = square > least
-    return np.where(clear, 1 - least / np.where(clear, square, 1.0), 0.0)
+    return np.where(clear, 1 - (least / np.where(clear, square, 1.0)) ** 2, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
