@@ -159,6 +159,29 @@ def test_correlations_of_levels_that_noise_makes_are_left_out_and_others_are_kep
     np.testing.assert_array_equal(np.diag(found.matrix), 1.0)
 
 
+def test_what_is_far_beyond_its_noise_is_moved_by_less_than_that():
+    """A level and its product with a column far from 0 have a correlation of nearly 1."""
+    seen, deviation = np.array([1.2]), 0.1
+    assert seen * (1 - shrunken(seen, np.array([deviation**2]))) < deviation / 10
+
+
+def by_year(n, rng):
+    white, year = 1.0 * (rng.random(n) < 0.7), rng.integers(1997, 2003, n) * 1.0
+    odds = np.exp(0.5 + 0.2 * (year - 2000) + white * (0.5 - 0.25 * (year - 2000)))
+    group = pd.Categorical(np.where(white == 1, "w", "b"), ["b", "w"])
+    y = 1.0 * (rng.random(n) < odds / (1 + odds))
+    return pd.DataFrame({"y": y, "group": group, "year": year})
+
+
+def test_slopes_over_years_of_two_groups_have_an_honest_error_or_none():
+    """That of the difference was told with z of up to 2,900."""
+    for seed in range(12):
+        data = by_year(20_000, np.random.default_rng(seed))
+        fit = dpreg.dp_glm("y ~ group*year", data, 1.0, 1e-6, rng=seed)
+        off, error = fit.params["group[T.w]:year"] + 0.25, fit.bse["group[T.w]:year"]
+        assert np.isnan(error) or abs(off) < 5 * error
+
+
 @pytest.mark.filterwarnings("error")
 def test_nothing_beside_much_noise_is_shrunk_to_nothing():
     """A few rows by little epsilon: columns have no product with a response that is not there."""

@@ -87,9 +87,7 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
     values, vectors = np.linalg.eigh(moments.matrix)
     values = moments.without_spread(values)
-    # Curvature may be small where means are near the end of their range, and nothing is mistaken.
-    least = np.minimum(_LEAST_MOMENT, _MISTAKEN * moments.along(vectors))
-    mistaken = values < least
+    mistaken = values < np.minimum(_LEAST_MOMENT, _MISTAKEN * moments.along(vectors))
     found, basis = found.without(vectors[:, mistaken], centred=units.intercept)
     held = basis.T @ (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T @ basis
     turn = symmetric_root(held, centred=units.intercept)

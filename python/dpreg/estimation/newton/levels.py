@@ -102,7 +102,9 @@ def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
 
     References
     ----------
-    Breiman (1995), "Better subset regression using the nonnegative garrote".
+    Zou (2006), "The adaptive lasso and its oracle properties".  With Breiman's garrote, of half the
+    exponent, a correlation of 1 of a level with its product with a year was taken for .9, and what
+    is left of the two for seen: one of four fits of 20,000 rows missed by hundreds of errors.
     """
     square, least = seen**2, _CLEAR**2 * variance
     clear = square > least
