@@ -72,6 +72,22 @@ def test_a_rare_level_with_most_of_a_rare_outcome_is_found():
     assert abs(fit.params["x"] - exact) < 5 * fit.bse["x"]
 
 
+def test_four_events_in_a_large_level_are_not_told_to_be_twelve():
+    """Its rows have none of the effects of other levels, and the path ends before its root."""
+    slopes, missed = np.array([0.0, -4.0, 0.5, 0.3, 1.0]), []
+    for seed in (8, 9, 10, 11, 12, 13, 14, 15):
+        rng = np.random.default_rng(seed)
+        x, level = rng.standard_normal(20_000), rng.integers(0, 5, 20_000)
+        y = 1.0 * (rng.random(20_000) < special.expit(-3 + 0.5 * x + slopes[level]))
+        data = {"y": y, "x": x, "g": np.array(list("abcde"))[level]}
+        fit = dpreg.dp_glm(
+            "y ~ x + g", data, 1.0, 1e-6, levels={"g": list("abcde")}, rng=seed
+        )  # fmt: skip
+        missed.append((fit.params["g[T.b]"] + 4) / fit.bse["g[T.b]"])
+        assert abs(fit.params["g[T.e]"] - 1) < 5 * fit.bse["g[T.e]"]
+    assert np.nanmax(np.abs(missed)) < 6.5
+
+
 def test_a_level_of_a_few_rows_leaves_the_others_alone():
     """Noise in its coefficient is far more than any step may be; the others are told.
 
