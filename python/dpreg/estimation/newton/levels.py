@@ -53,17 +53,21 @@ class Moments:
 
         Where no level is concerned they are taken as they are.  A correlation of a level is one of
         many, most of which are small: it is shrunk to what is known, and to 0 at first, while it
-        does not differ from it by more than noise would.
+        does not differ from it by more than noise would, and hardly at all where it differs by far
+        more.  Shrunken as products with the response are, one of nearly 1, of a level with its
+        product with a year, was taken for .9, and what is left of the two for seen: one of four
+        logistic fits of 20,000 rows missed by hundreds of errors.
 
         References
         ----------
+        Zou (2006), "The adaptive lasso and its oracle properties".
         Rothman, Levina, Zhu (2009), "Generalized thresholding of large covariance matrices".
         """
         level = self.levels[:, None] | self.levels
         before = np.where(np.isfinite(self.variance), self.variance, 2 * _ALIKE**2)
         both = (before + variance) / np.where(np.eye(len(matrix), dtype=bool), 1.0, 2.0)
         usual = before / np.maximum(before + variance, np.finfo(float).tiny)
-        clear = shrunken(matrix - self.matrix, both)
+        clear = 1 - (1 - shrunken(matrix - self.matrix, both)) ** 2
         weight = np.where(level, np.maximum(usual, clear), 1.0)
         return Moments(
             self.matrix + weight * (matrix - self.matrix), weight * variance, self.levels
@@ -102,13 +106,11 @@ def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
 
     References
     ----------
-    Zou (2006), "The adaptive lasso and its oracle properties".  With Breiman's garrote, of half the
-    exponent, a correlation of 1 of a level with its product with a year was taken for .9, and what
-    is left of the two for seen: one of four fits of 20,000 rows missed by hundreds of errors.
+    Breiman (1995), "Better subset regression using the nonnegative garrote".
     """
     square, least = seen**2, _CLEAR**2 * variance
     clear = square > least
-    return np.where(clear, 1 - (least / np.where(clear, square, 1.0)) ** 2, 0.0)
+    return np.where(clear, 1 - least / np.where(clear, square, 1.0), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
