@@ -36,7 +36,7 @@ _RARE, _RARE_COUNT = 8.0, 0.02
 _FEW_EVENTS = 0.5
 # Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
 # much where that is cheaper than twice as much.
-_CELL_NOISE, MOST_CELLS = 1 / 40, 0.08
+_CELL_NOISE, _MOST_CELLS = 1 / 40, 0.08
 _QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
 _LEAST = 1e-4
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
@@ -50,8 +50,6 @@ _LOOK, _TOGETHER = 0.04, 0.2
 # bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
 # least squares, and are 1.4 times with this and `newton/levels.py`.
 _LEVELS, _LEVEL_SCALE = 0.02, 0.5
-# All of this together costs so much at most, with a response that is not an event.
-MOST_SHARE = _COUNT + _TOGETHER + _LEVELS
 # No count is less than this.
 _LEAST_COUNT = 0.5
 # Public limits are so many scales apart, where nothing else is known of a column.  They may be far
@@ -245,7 +243,7 @@ def _share(cells: ExactSums, units: float, noise: GaussianReleases, least: float
 def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases) -> float:
     """Return the share of the squared mu of counts in cells."""
     loud, quiet = (_share(cells, units, noise, least) for least in (_CELL_NOISE, _QUIET_NOISE))
-    return max(min(loud, MOST_CELLS), min(quiet, _QUIET_MOST), _LEAST)
+    return max(min(loud, _MOST_CELLS), min(quiet, _QUIET_MOST), _LEAST)
 
 
 def _magnitudes(

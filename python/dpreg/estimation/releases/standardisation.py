@@ -25,6 +25,8 @@ _SPREAD, _ROWS = 3.0, 12.5
 _TRUSTED = 2.0
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
 LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
+# Passes over the rows with default options.
+MOMENT_PASSES = 5
 
 
 @dataclass(frozen=True, slots=True)
