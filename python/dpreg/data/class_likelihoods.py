@@ -74,13 +74,10 @@ class MultinomialLikelihood:
     def factor(self, covariates: Doubles, theta: Doubles, least: Doubles) -> tuple[Doubles, ...]:
         """Return lengths of the columns of the root of the information, and what they are below.
 
-        Returns
-        -------
-        spread : ndarray, shape (n, K - 1)
-            Diagonal of L, whose squares are no less than `least`: L L' is the information of the
-            predictors of a record, or more.
-        below : ndarray, shape (n, K - 1, K - 1)
-            Entries of L over the diagonal's entry of their column, and 1 on the diagonal.
+        Returns spread: shape (n, K - 1): diagonal of L, whose squares are no less than `least`: L
+            L' is the information of the predictors of a record, or more.
+        and below: shape (n, K - 1, K - 1): entries of L over the diagonal's entry of their column,
+            and 1 on the diagonal.
         """
         chances = self._chances(covariates, theta)
         # Probability of a class or a later one, and of a later one.

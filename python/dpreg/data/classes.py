@@ -55,14 +55,9 @@ class Ordered(Classes):
     def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
         """Return combinations of the columns of predictors.
 
-        Parameters
-        ----------
-        covariates : ndarray, shape (n, d)
-        factor : ndarray, shape (n, m, K - 1)
-
-        Returns
-        -------
-        ndarray, shape (n, m, number of coefficients)
+        covariates: shape (n, d)
+        factor: shape (n, m, K - 1)
+        Returns an array of shape (n, m, number of coefficients).
         """
         slopes = factor.sum(axis=2)[:, :, None] * covariates[:, None, :]
         return np.concatenate([slopes, -factor], axis=2)

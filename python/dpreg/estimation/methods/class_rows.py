@@ -109,16 +109,9 @@ def release_classes(
 ) -> Release | Declined:
     """Make steps of maximum likelihood from a model without covariates.
 
-    Parameters
-    ----------
-    design : Design
-        Private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
+    design: private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
         The response is the number of the class.
-    classes : Ordered or Baseline
-    terms : Terms
-        Of the rows.
-    max_rows : int
-    allowance : Allowance
+    terms: of the rows.
 
     Privacy
     -------

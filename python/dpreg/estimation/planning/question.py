@@ -71,10 +71,7 @@ def question_from(
 ) -> Question:
     """Check what was asked, and find n or eps where it is left out.
 
-    Parameters
-    ----------
-    n, d, eps, delta, effect, power
-        Arguments of `dp_plan`.
+    n, d, eps, delta, effect, power: arguments of `dp_plan`.
     """
     columns = count("d", d)
     given = _Given(

@@ -141,18 +141,11 @@ def plan_tukey(
 ) -> TukeyPlan:
     """Choose the plan with the least predicted error among those that pass the test.
 
-    Parameters
-    ----------
-    units : float
-        Noisy number of units.
-    d : int
-        Number of regressors.
-    dimension : int
-        Length of a model vector.
-    epsilon, delta : float
-        Of test and draw together.
-    models : int, optional
-        Use this many models; only the split is chosen then.
+    units: noisy number of units.
+    d: number of regressors.
+    dimension: length of a model vector.
+    epsilon, delta: of test and draw together.
+    models: use this many models; only the split is chosen then.
     """
     # The table is made with 2% more models than needed; the test needs k / epsilon models.
     least = _interpolate(dimension, delta, 1.0, "models") / epsilon * _SAFETY

@@ -92,13 +92,9 @@ def release_law(
     is that of uniform order statistics, which are beta variables.  The seed is fixed:
     the law is a public constant of its arguments.
 
-    Parameters
-    ----------
-    models, dimension, epsilon, depth
-        Of the release.
-    shallowest : bool, default False
-        The release is from the least depth: what a coordinate that many models cannot tell, and
-        so a region that is wide at small depths alone, does to all others.
+    models, dimension, epsilon, depth: of the release.
+    shallowest: the release is from the least depth: what a coordinate that many models cannot tell,
+        and so a region that is wide at small depths alone, does to all others.
     """
     rng = np.random.default_rng(20260101)
     weights = np.ones(1) if shallowest else box_weights(models, dimension, epsilon, depth)

@@ -175,12 +175,7 @@ class _Blocks:
 class MappedRows:
     """The rows of a design by a recipe, made block by block.  Private.
 
-    Parameters
-    ----------
-    design : Design
-    recipe : Recipe
-    kept : bool
-        They are summed more than once: keep them, in memory while they fit, rather than make them
+    kept: they are summed more than once: keep them, in memory while they fit, rather than make them
         each time.
     """
 
@@ -233,10 +228,7 @@ class MappedRows:
     def score_norms(self, theta: Doubles, starts: Sums | None = None) -> ExactSums:
         """See `_core.QuantisedRows.score_norms`.
 
-        Parameters
-        ----------
-        starts : ndarray of int, optional
-            Those in bins from each to the next one are added up.
+        starts: those in bins from each to the next one are added up.
         """
         seal = functools.partial(_norm_counts, starts=starts, of_units=self._design.by_unit)
         return self._total(seal, "score_norms", theta)

@@ -204,12 +204,8 @@ def released_extras(
 ) -> tuple[FitStats | None, Diagnostics | None]:
     """Spend what was put aside for them.
 
-    Parameters
-    ----------
-    params : ndarray, shape (intercept + regressors,)
-        Released, in the user's units.
-    noise : GaussianReleases
-        With ``aside=extras.share``.
+    params: shape (intercept + regressors,): released, in the user's units.
+    noise: with ``aside=extras.share``.
     """
     if extras.share == 0:
         return None, None
