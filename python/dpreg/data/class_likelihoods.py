@@ -12,8 +12,6 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.classes import Baseline, Ordered
 
-__all__ = ["CumulativeLikelihood", "Likelihood", "MultinomialLikelihood", "Places"]
-
 Places = NDArray[np.int64]
 
 # Linear predictors are no farther from 0, so that no probability is 0.

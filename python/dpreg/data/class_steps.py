@@ -9,9 +9,6 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.data.class_likelihoods import Likelihood, Places
 
-__all__ = ["RowsOfStep"]
-
-
 # Entries of rows are finite.
 _FARTHEST = 1e300
 

@@ -9,8 +9,6 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.levels import Level
 
-__all__ = ["Baseline", "Classes", "Ordered"]
-
 
 @dataclass(frozen=True, slots=True)
 class Classes:

@@ -17,8 +17,6 @@ from dpreg.data.observations import ByBlock, Collector, Doubles, Made, Observati
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
 
-__all__ = ["ExpandedRows", "Expansion", "expanded"]
-
 # Regressors and response of records; returns those of rows, record after record, and how many are
 # of each.
 Expansion = Callable[[Doubles, Doubles], tuple[Doubles, Doubles, NDArray[np.int64]]]

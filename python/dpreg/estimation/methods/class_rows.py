@@ -35,9 +35,6 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import IntervalCounts
 from dpreg.estimation.standardised import Standardised, with_scales
 
-__all__ = ["release_classes"]
-
-
 # Share of the squared mu for the numbers of records of classes, where steps begin.
 _COUNTS = 0.02
 # Of what is left then, for each step; and no row has less information of a class than this share

@@ -49,9 +49,6 @@ from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
-__all__ = ["release_hazards"]
-
-
 _TABLE = 0.04
 # Sums over the events of intervals.
 _SUMS = 0.05

@@ -13,8 +13,6 @@ from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
 from dpreg.estimation.planning.power import LEVEL, detected, exact_error, least_effect, power_of
 from dpreg.privacy.checks import check_epsilon
 
-__all__ = ["Question", "between", "count", "question_from"]
-
 _USUAL_POWER = 0.8
 _LIKE = {"n": 10_000, "d": 10}
 _USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
