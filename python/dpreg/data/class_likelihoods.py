@@ -112,7 +112,6 @@ class CumulativeLikelihood:
     offsets: tuple[int, ...] = ()  # Covariates whose coefficient is 1.
 
     def constant(self, shares: Doubles) -> Doubles:
-        """As of `MultinomialLikelihood`."""
         above = 1 - np.cumsum(shares)[:-1]
         slopes = np.zeros(len(self.classes.covariates))
         slopes[list(self.offsets)] = 1.0
@@ -132,7 +131,6 @@ class CumulativeLikelihood:
         return np.append(theta[:size], edges)
 
     def usual(self, shares: Doubles) -> tuple[Doubles, Doubles]:
-        """As of `MultinomialLikelihood`."""
         none = np.zeros((1, len(self.classes.covariates)))
         spread, below = self.factor(none, self.constant(shares), np.zeros(self.classes.count))
         factor = below * spread[:, None, :]
@@ -141,7 +139,6 @@ class CumulativeLikelihood:
         return spread[0] ** 2, np.append(slope, np.sqrt(np.diag(information)))
 
     def rarest(self, shares: Doubles, theta: Doubles) -> float:
-        """As of `MultinomialLikelihood`."""
         size = len(self.classes.covariates)
         slopes, edges = theta[:size].copy(), theta[size:]
         slopes[list(self.offsets)] = 0.0
@@ -150,14 +147,12 @@ class CumulativeLikelihood:
         return float(min(shares.min(), ends.min()))
 
     def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
-        """As of `MultinomialLikelihood`."""
         slope, chance, _ = self._parts(covariates, theta)
         number = np.arange(self.classes.count)
         above = (code[:, None] == number + 1) / chance[:, 1:]
         return np.asarray(slope * (above - (code[:, None] == number) / chance[:, :-1]))
 
     def factor(self, covariates: Doubles, theta: Doubles, least: Doubles) -> tuple[Doubles, ...]:
-        """As of `MultinomialLikelihood`."""
         slope, chance, below_mean = self._parts(covariates, theta)
         number = np.arange(self.classes.count)
         next_mean = np.column_stack([below_mean[:, 1:], np.ones(len(slope))])
@@ -168,7 +163,6 @@ class CumulativeLikelihood:
         return np.sqrt(np.maximum(square, least)), below
 
     def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
-        """As of `MultinomialLikelihood`."""
         moved = covariates.copy()
         moved[:, list(self.offsets)] = 0.0
         return self.classes.columns(moved, factor)

@@ -90,7 +90,6 @@ class Baseline(Classes):
         return np.concatenate([blank, values] * self.count)
 
     def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
-        """As of `Ordered`."""
         own = np.column_stack([np.ones(len(covariates)), covariates])
         made = factor[:, :, :, None] * own[:, None, None, :]
         return made.reshape(*factor.shape[:2], self.count * own.shape[1])

@@ -73,7 +73,6 @@ class DispersionSums:
         return sums
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, DISPERSION_SENSITIVITY, weights=_WEIGHTS)
 
 

@@ -210,13 +210,11 @@ class MappedRows:
         return self._total(seal, "round", theta, clip)
 
     def score(self, theta: Doubles, limit: float) -> ExactSums:
-        """See `_core.QuantisedRows.score`."""
         # Of rows by themselves, a unit moves it by as many scores as it has rows.
         seal = functools.partial(_score, width=self.width, of_units=self._design.by_unit)
         return self._total(seal, "score", theta, limit)
 
     def scores_by_cell(self, limit: float, cells: int) -> ExactSums:
-        """See `ScoresByCell`."""
         return self._design.total(ScoresByCell(self._recipe, limit, cells))
 
     def curvature(self, theta: Doubles, limit: float) -> ExactSums:

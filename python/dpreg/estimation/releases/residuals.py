@@ -133,7 +133,6 @@ class ResidualMagnitudes:
         return np.bincount(bins, minlength=2 * _HALVES + 1).astype(np.int64)
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, MAGNITUDES_SENSITIVITY)
 
 
@@ -160,7 +159,6 @@ class ResidualSums:
         return sums
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, RESIDUAL_SUMS_SENSITIVITY, weights=_SUM_WEIGHTS)
 
 
@@ -191,7 +189,6 @@ class ResidualCells:
         return counts.astype(np.int64).reshape(self.shape)
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, RESIDUAL_CELLS_SENSITIVITY)
 
 
