@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.classes import Baseline, Ordered
-
-Places = NDArray[np.int64]
 
 # Linear predictors are no farther from 0, so that no probability is 0.
 _FARTHEST = 15.0
@@ -61,7 +58,7 @@ class MultinomialLikelihood:
         own = np.delete(shares, self.classes.base)
         return float(min(own.min(), ends.min()))
 
-    def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
+    def surprise(self, covariates: Doubles, code: Integers, theta: Doubles) -> Doubles:
         """Return derivatives of the log-likelihood of records by their predictors."""
         count, base = self.classes.count, self.classes.base
         # Number of the class among the others; of the base, after them.
@@ -146,7 +143,7 @@ class CumulativeLikelihood:
         ends = self.family.mean(np.array([edges[0], -edges[-1]]) - far)
         return float(min(shares.min(), ends.min()))
 
-    def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
+    def surprise(self, covariates: Doubles, code: Integers, theta: Doubles) -> Doubles:
         slope, chance, _ = self._parts(covariates, theta)
         number = np.arange(self.classes.count)
         above = (code[:, None] == number + 1) / chance[:, 1:]

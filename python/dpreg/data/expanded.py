@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_blocks
 from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import GroupBlock, by_group
-from dpreg.data.observations import ByBlock, Collector, Doubles, Made, Observations, Statistic
+from dpreg.data.observations import ByBlock, Collector, Made, Observations, Statistic
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
 
