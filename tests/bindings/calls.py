@@ -122,7 +122,10 @@ def batches(x, y):
 
 def ranks(x, y):
     for column in x.T:
-        yield [_core.kendall_tau(column, y), _core.count_inversions(testing.ranks(column), 2**32 - 1)]
+        yield [
+            _core.kendall_tau(column, y),
+            _core.count_inversions(testing.ranks(column), 2**32 - 1),
+        ]
     if x.shape[1]:
         ranges = {"first_range": 2.5, "later_range": 5.0}
         yield _core.dp_kendall(x, y, k=min(2, x.shape[1]), epsilon_round=1.0, **ranges, bits=bits())
