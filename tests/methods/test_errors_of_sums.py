@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpreg.estimation.inference.covariance import sandwich
 from dpreg.estimation.inference.normal_equations import NoisyMoments
@@ -58,6 +59,25 @@ def test_sandwich_is_about_right_on_average_and_a_covariance(level):
     assert abs(np.mean(found) - 1) < 0.1
     assert np.mean(held) > np.mean(found) - 0.01
     assert level < 2 or np.mean(held) > 3
+
+
+@pytest.mark.parametrize("level", [0.1, 0.3])
+def test_joint_tests_hold_in_the_noise_of_a_scatter(level):
+    """Tests of all of ten coefficients at .05.
+
+    With noise of .3, those by the scatter with positive eigenvalues alone reject more than all but
+    1e-6 of true tests of .1 would.
+    """
+    rng = np.random.default_rng(8)
+    size, runs = 10, 1000
+    bread, truth = np.eye(size), np.diag(np.linspace(0.7, 2.0, size))
+    rejected = 0
+    for _ in range(runs):
+        noisy = truth + symmetric_noise(size, level, rng)
+        covariance = sandwich(bread, np.eye(size), noisy, level)
+        off = rng.multivariate_normal(np.zeros(size), truth)
+        rejected += stats.chi2.sf(off @ np.linalg.solve(covariance, off), size) < 0.05
+    assert stats.binom.ppf(1e-6, runs, 0.03) <= rejected <= stats.binom.isf(1e-6, runs, 0.1)
 
 
 def test_sandwich_sees_variances_that_differ():

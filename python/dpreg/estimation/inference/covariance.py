@@ -49,7 +49,7 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     Each variance is that of the noisy scatter where its noise is small beside what errors of
     constant variance would have, and turns to the latter as the noise grows: where noise hides
     the difference, privacy noise in the coefficient outweighs it.  Correlations are those of
-    the scatter with positive eigenvalues.
+    `_without_noise`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     deviation : float
         Of the noise on the diagonal of `scatter`; 1 / sqrt 2 of it elsewhere.
     """
-    shape = bread @ at_least(scatter, 1e-9 * float(np.trace(constant))) @ bread.T
+    shape = bread @ _without_noise(constant, scatter, deviation) @ bread.T
     expected = np.einsum("cj,jk,ck->c", bread, constant, bread)
     seen = np.einsum("cj,jk,ck->c", bread, scatter, bread)
     # Where nothing is seen of the scatter `deviation` is infinite, and 0 times that is no number.
@@ -73,6 +73,26 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
         ratio = np.sqrt(variances / np.diag(shape))
     ratio = np.where(np.diag(shape) > 0, ratio, 0.0)
     return np.asarray(shape * np.outer(ratio, ratio))
+
+
+def _without_noise(constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:
+    """Return the scatter, moved to `constant` by the share of their distance that is noise.
+
+    References
+    ----------
+    Ledoit and Wolf (2004), "A well-conditioned estimator for large-dimensional covariance
+    matrices".
+    """
+    root = np.linalg.cholesky(constant)
+    back = np.linalg.inv(root)
+    apart = back @ scatter @ back.T - np.eye(len(root))
+    inverse = back @ back.T
+    noise = deviation**2 * (np.trace(inverse) ** 2 + (inverse**2).sum()) / 2
+    # nan where nothing is known.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = max(0.0, 1 - noise / float((apart**2).sum()))
+    values = at_least(np.eye(len(root)) + share * apart, 1 / _LEAST_VARIANCE)
+    return np.asarray(root @ values @ root.T)
 
 
 def hidden_by_floor(gram: Doubles, deviation: float) -> Doubles:
