@@ -124,14 +124,9 @@ class Standardised:
     ) -> Release:
         """Release coefficients in the user's units.
 
-        Parameters
-        ----------
-        theta : ndarray, shape (w,)
-            Released, in the units of `units`.
-        units : StandardUnits
-            Of the columns that are used.
-        error : EstimateError or None
-            Of `theta`; None without inference.
+        theta: shape (w,): released, in the units of `units`.
+        units: of the columns that are used.
+        error: of `theta`; None without inference.
         """
         terms = self.design.terms
         d = len(terms.regressors)
@@ -200,10 +195,7 @@ class Standardised:
 def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
     """Keep at most `max_rows` rows of each unit, and find the scales of all columns.
 
-    Parameters
-    ----------
-    passes : int
-        Over the rows, at most, that of `Standardised.released` among them.
+    passes: over the rows, at most, that of `Standardised.released` among them.
     """
     resuming = 0 if allowance.start is None else RESUMED_PASSES
     expect(passes + resuming + allowance.extras.passes)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpreg.base.errors import Blank, FormulaError, Words, write
+from dpreg.base.errors import Blank, FormulaError, write
 from dpreg.base.levels import Level
 from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import (
@@ -24,6 +24,7 @@ from dpreg.data.formula.functions import (
     about,
     without_interval,
 )
+from dpreg.data.formula.refusals import MAKE_IT, OTHER_ROWS, refusal, why_not
 from dpreg.data.schema import Schema
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -31,27 +32,7 @@ _CATEGORICAL = {"data", "contrasts", "levels", "spans_intercept"}
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _SIGNS = (ast.UAdd, ast.USub)
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-_OTHER_ROWS = "its value in one row depends on the other rows"
-_MAKE_IT = "make the column before the call"
 _ENDS = {"lower_bound", "upper_bound"}
-# Why something else cannot be used, and what to write.
-_INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
-    ast.MatMult: (_OTHER_ROWS, "write I(x * z) for the product in each row"),
-    ast.In: (_OTHER_ROWS, "write I((x == 1) + (x == 2))"),
-    ast.NotIn: (_OTHER_ROWS, "write I((x != 1) * (x != 2))"),
-    ast.BitXor: ("^ is not arithmetic on numbers", "write ** for a power: I(x ** 2)"),
-    ast.Subscript: ("it has an index", "write the name of the column alone"),
-    ast.Attribute: ("it has an attribute", "write the name of the column alone"),
-    ast.IfExp: ("it has a condition", "write I(x > 0), which is 1 or 0"),
-    ast.Lambda: ("it defines a function", _MAKE_IT),
-    ast.Invert: ("~ is not arithmetic on numbers", "write I(1 - x)"),
-    ast.Not: ("'not' is not arithmetic on numbers", "write I(1 - x)"),
-    ast.BitAnd: ("& is not arithmetic on numbers", "write I((x > 0) * (z > 0))"),
-    ast.BitOr: ("| is not arithmetic on numbers", "write I((x > 0) + (z > 0) > 0)"),
-    ast.BoolOp: ("'and' and 'or' are not arithmetic", "write I((x > 0) * (z > 0))"),
-    ast.List: ("lists are not supported", "write numbers and columns only"),
-    ast.Tuple: ("lists are not supported", "write numbers and columns only"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +81,14 @@ def check_basis(basis: Basis, schema: Schema) -> None:
     """Refuse a basis whose interval is not public."""
     if len(basis.variables) != 1:
         why = f"{basis.function}() has several columns, whose bounds do not give its interval"
-        raise _refusal(basis.term, why, LEARNS_FROM_DATA[basis.function])
+        raise refusal(basis.term, why, LEARNS_FROM_DATA[basis.function])
     (name,) = basis.variables
     column = schema[name]
     if column.levels is None and column.bounds is None:
         bounds = (*write("bounds", {name: (Blank("low"), Blank("high"))}), " with public limits")
-        raise _refusal(
-            basis.term, _OTHER_ROWS, bounds, without_interval(basis.term, basis.function, name)
+        raise refusal(
+            basis.term, OTHER_ROWS, bounds, without_interval(basis.term, basis.function, name)
         )
-
-
-def _refusal(term: str, why: str, *instead: Words) -> FormulaError:
-    return FormulaError("formula", f"the term {term!r} cannot be used: {why}", *instead)
 
 
 def _is_offset(function: ast.expr) -> bool:
@@ -129,7 +106,7 @@ class _Reader:
         self.bases: list[Basis] = []
 
     def refuse(self, why: str, instead: str) -> FormulaError:
-        return _refusal(self.term, why, instead)
+        return refusal(self.term, why, instead)
 
     def read(self, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and self.called(node.func) == "C":
@@ -163,26 +140,12 @@ class _Reader:
             case ast.Call():
                 self.read_call(node)
             case _:
-                raise self.refuse_node(node)
+                raise self.refuse(*why_not(node))
 
     def read_compared(self, node: ast.expr) -> None:
         # A level may be a text.
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             self.read_row(node)
-
-    def refuse_node(self, node: ast.expr) -> FormulaError:
-        if isinstance(node, ast.Compare) and len(node.ops) > 1:
-            return self.refuse(
-                "chained comparisons are not supported", "write I((1 < x) * (x < 2))"
-            )
-        what: ast.AST = node
-        if isinstance(node, ast.BinOp | ast.UnaryOp):
-            what = node.op
-        elif isinstance(node, ast.Compare):
-            what = node.ops[0]
-        name = type(what).__name__
-        why, instead = _INSTEAD.get(type(what), (f"{name} is not arithmetic on one row", _MAKE_IT))
-        return self.refuse(why, instead)
 
     def read_call(self, node: ast.Call) -> None:
         name = self.called(node.func)
@@ -196,7 +159,7 @@ class _Reader:
             allowed = ", ".join(sorted(ROW_FUNCTIONS))
             raise self.refuse(
                 f"{name}() is not known to work row by row",
-                f"use one of {allowed}, C() by itself, or {_MAKE_IT}",
+                f"use one of {allowed}, C() by itself, or {MAKE_IT}",
             )
         known = ROW_FUNCTIONS[name]
         values = self.read_literals(name, known, node)
@@ -242,7 +205,7 @@ class _Reader:
     def learns(self, name: str, node: ast.Call) -> FormulaError | None:
         if name not in LEARNS_FROM_DATA:
             return None
-        return self.refuse(_OTHER_ROWS, self.about_first(node, LEARNS_FROM_DATA[name]))
+        return self.refuse(OTHER_ROWS, self.about_first(node, LEARNS_FROM_DATA[name]))
 
     def about_first(self, node: ast.Call, advice: str) -> str:
         """Return advice about the column that a call begins with, if it does."""
@@ -272,7 +235,7 @@ class _Reader:
             )
         subject = arguments[0] if arguments else given.get("data")
         if not isinstance(subject, ast.Name):
-            raise self.refuse("C() takes a column", _MAKE_IT)
+            raise self.refuse("C() takes a column", MAKE_IT)
         column = self.aliases.get(subject.id, subject.id)
         self.variables[column] = None
         contrasts = arguments[1] if len(arguments) > 1 else given.get("contrasts")

@@ -97,20 +97,12 @@ def column_scales(
     nothing, but for counts of the levels of factors, and of columns whose bounds may be wide, if
     there are not too few rows for that.
 
-    Parameters
-    ----------
-    rows : Totals
-        Private.
-    noise : GaussianReleases
-    bounds : ndarray, shape (d + 1, 2)
-        Public limits of each column, NaN where none were given.
-    events : bool
-        Responses are 0 and 1, or counts: rows are counted by whether they have one, and counted
+    rows: private.
+    bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
+    events: responses are 0 and 1, or counts: rows are counted by whether they have one, and counted
         again where few have, or have not.
-    levels : tuple of ndarray of int
-        Places of the indicators of each factor, whose bounds are 0 and 1.
-    wide : ndarray of int
-        Columns whose bounds may be wide.
+    levels: places of the indicators of each factor, whose bounds are 0 and 1.
+    wide: columns whose bounds may be wide.
 
     Privacy
     -------
@@ -201,10 +193,7 @@ def column_scales(
 def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, float]:
     """Release the numbers of rows with and without an event, again where one of them is small.
 
-    Returns
-    -------
-    units, ones, deviation : float
-        The last is that of the noise in `ones`.
+    Returns units, ones, deviation: the last is that of the noise in `ones`.
     """
     label = "numbers of rows without and with an event"
     counts, deviation = noise.release(label, exact, noise.share(_COUNT))
@@ -221,12 +210,8 @@ def _level_shares(
 ) -> tuple[Doubles, float]:
     """Release numbers of rows of each level.
 
-    Returns
-    -------
-    shares : ndarray
-        Of the rows.
-    precision : float
-        The inverse of the deviation of the noise in them.
+    Returns shares: of the rows.
+    and precision: the inverse of the deviation of the noise in them.
     """
     counts, deviation = noise.release("number of rows of each level", exact, noise.share(_LEVELS))
     ends = np.cumsum([len(places) + 1 for places in levels])
