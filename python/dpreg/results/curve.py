@@ -24,13 +24,13 @@ from dpreg.estimation.inference.life_table import (
     log_rank,
 )
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.curve_summary import curve_summary, lines_below
 from dpreg.results.document import Saved
+from dpreg.results.summary import Summary, said_below
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from dpreg.results.summary import Summary
 
 Counts = NDArray[np.int64]
 Columns = dict[str, Any]
@@ -300,9 +300,6 @@ class DPCurve(Saved):
 
     def summary(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Summary:
         """Return the curves, means and the test, printable as text, HTML and LaTeX."""
-        from dpreg.results.curve_summary import curve_summary, lines_below
-        from dpreg.results.summary import said_below
-
         limits = "simultaneous" if simultaneous else "pointwise"
         first, *means = lines_below(self.rmst(alpha=alpha), self.edges[-1], alpha, limits)
         tests = [str(self.logrank())] if len(self.groups) > 1 else []

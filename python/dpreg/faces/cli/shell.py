@@ -325,6 +325,6 @@ def release_and_tell(
         check_alpha(shown["alpha"])
     with working(doing):
         found = call(**given)
-    if not getattr(found, "released", True):
+    if not found.released:
         return outputs.tell(found, found.summary(SHELL), DECLINED)
     return outputs.tell(found, in_shell(found.summary(**shown)), DONE)
