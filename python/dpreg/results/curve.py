@@ -12,6 +12,7 @@ from scipy import special, stats
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.options import is_number, is_whole
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.concordance import concordance
 from dpreg.estimation.inference.law import check_alpha
@@ -287,7 +288,7 @@ class DPCurve(Saved):
         >>> fit = dpreg.dp_survival("Surv(days, died) ~ 1", d, 0.9, 1e-6, budget=budget,
         ...                         cuts=curve.event_cuts(4))
         """
-        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+        if not is_whole(count) or count < 1:
             raise unusable("count", "an integer of at least 1, such as 6", count)
         return [float(cut) for cut in event_cuts(self.exits, self.edges, int(count))]
 
@@ -324,7 +325,7 @@ class DPCurve(Saved):
             raise ValueError("variances: these must be two, and at least 0")
 
 
-def _number(name: str, value: object) -> float:
-    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+def _number(name: str, value: Any) -> float:
+    if not is_number(value):
         raise unusable(name, "a number", value)
     return float(value)
