@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpreg import BudgetError
-from dpreg.privacy import (
+from dpreg.privacy.zcdp import (
     bounded_range_epsilon,
     bounded_range_rho,
     pure_epsilon,
