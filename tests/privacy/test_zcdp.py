@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from dpreg import BudgetError
-from dpreg.privacy import (
+from dpreg.privacy.zcdp import (
     bounded_range_epsilon,
     bounded_range_rho,
     pure_epsilon,

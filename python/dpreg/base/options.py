@@ -49,14 +49,19 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return typing.get_args(hint) if union else (hint,)
 
 
-def _number(value: object, kind: type) -> bool:
-    # A bool is a number by accident only.
-    return isinstance(value, kind) and not isinstance(value, bool)
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of Python or numpy; a bool is one by accident only."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer, of Python or numpy."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
-    int: ("a whole number", lambda value: _number(value, numbers.Integral)),
-    float: ("a number", lambda value: _number(value, numbers.Real) and not math.isnan(value)),
+    int: ("a whole number", is_whole),
+    float: ("a number", lambda value: is_number(value) and not math.isnan(value)),
     types.NoneType: ("None", lambda value: value is None),
     Mapping: ("a dict", lambda value: isinstance(value, Mapping)),
 }

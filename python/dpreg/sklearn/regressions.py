@@ -200,10 +200,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     Notes
     -----
-    As for `DPLinearRegression`, scores are **not private**.
-
-    A sparse `X` is made dense, which takes 8 n d bytes; `dpreg.mechanisms.dp_frank_wolfe` takes it
-    as it is.
+    As for `DPLinearRegression`: scores are **not private**, and a sparse `X` is made dense.
 
     Examples
     --------

@@ -44,8 +44,7 @@ class DPFeatureSelector(SelectorMixin, Private):  # type: ignore[misc]
 
     Notes
     -----
-    A sparse `X` is made dense, which takes 8 n d bytes; `dpreg.mechanisms.dp_frank_wolfe` takes it
-    as it is.
+    A sparse `X` is made dense, as for `DPLinearRegression`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Literal
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, unusable
 from dpreg.base.options import check_options
-from dpreg.privacy import bounded_range_epsilon, bounded_range_rho
+from dpreg.privacy.zcdp import bounded_range_epsilon, bounded_range_rho
 
 # As in cpp/include/dpreg/stats/l1_gradient.hpp and mechanisms/frank_wolfe.hpp.
 MAX_STEPS = 32_000
