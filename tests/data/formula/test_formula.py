@@ -121,7 +121,9 @@ def test_dot_is_every_other_column(frame):
         ("y ~ t", "neither numbers nor levels"),
         ("y ~ s", "add levels={'s': ['first', 'second', ...]}"),
         ("y ~ C(c)", "add levels={'c'"),
-        ("y ~ log(k)", "cannot evaluate"),
+        ("y ~ log(k)", "'k' has levels, not numbers; write k by itself, or one level: I(k == "),
+        ("y ~ a:ns(k, 3)", "the term 'ns(k, 3)' cannot be used: 'k' has levels, not numbers"),
+        ("log(k) ~ a", "the term 'log(k)' cannot be used: 'k' has levels, not numbers"),
     ],
 )
 def test_wrong_formulas_say_what_to_write(formula, says, frame):
