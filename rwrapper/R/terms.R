@@ -8,7 +8,8 @@
 #' @noRd
 check_formula <- function(formula, columns) {
   if (!inherits(formula, "formula") || length(formula) != 3L)
-    refuse("formula: write a formula with a response, such as y ~ x + z")
+    refuse("formula: write a formula with a response, such as y ~ x + z",
+           if (is.character(formula)) ", without quotes")
   if (anyDuplicated(columns))
     refuse("data: two columns are both named ", sQuote(columns[anyDuplicated(columns)], FALSE),
            "; rename one")
@@ -146,6 +147,8 @@ given_arguments <- function(e, name, rule, term) {
           else paste0("the arguments of ", name, "() are not ",
                       sub("^.*\\((.*)\\).*$", "(\\1)", deparsed(args(rule$arguments))[1L])),
     remedy(name, if (length(e) > 1L) e[[2L]]))
+  if (name == "I" && any(nzchar(names(e))))
+    refuse_term(term, "I() takes no named argument", "write == for a comparison")
   given <- tryCatch(as.list(match.call(rule$arguments, e))[-1L], error = wrong)
   if (is.null(names(given))) names(given) <- rep("", length(given))
   if (!all(rule$needs %in% names(given)) || all(names(given) %in% rule$constants)) wrong()

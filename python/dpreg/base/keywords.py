@@ -61,7 +61,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         ("stratum", "strata"),
         (("unit",), ("write ", Argument("budget"), " with one stratum of a budget's partition()")),
     ),
-    "level": (("alpha",), "write alpha=0.1 for intervals of 90%"),
+    "level": (("alpha",), ("write ", Setting("alpha", 0.1), " for intervals of 90%")),
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     **dict.fromkeys(
         ("conf_level", "confidence", "confidence_level"),
