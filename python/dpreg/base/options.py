@@ -25,13 +25,13 @@ def check_options(options: Any) -> None:
     for name in (field.name for field in fields(options)):
         value, kinds = getattr(options, name), alternatives(hints[name])
         if not any(_fits(value, kind) for kind in kinds):
-            raise unusable(name, kind_of(hints[name]), value, _instead(name, value, options))
+            raise unusable(name, kind_of(hints[name]), value, _instead(name, value, options, kinds))
 
 
-def _instead(name: str, value: Any, options: Any) -> Pieces:
+def _instead(name: str, value: Any, options: Any, kinds: tuple[Any, ...]) -> Pieces:
     """Return what to write: the whole number that a number is near to, or the default."""
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if _FITS[float][1](number) and 1 <= number < 1e15:
+    if _FITS[float][1](number) and 1 <= number < 1e15 and {int, float} & set(kinds):
         return write(name, round(number))
     default = next(field.default for field in dataclasses.fields(options) if field.name == name)
     plain = isinstance(default, (numbers.Real, str))

@@ -130,7 +130,10 @@ def dp_test(
     12
     """
     if not callable(statistic):
-        raise unusable("statistic", "a function of a data frame that returns a p-value", statistic)
+        wanted, instead = "a function of a data frame that returns a p-value", ()
+        if isinstance(statistic, str):
+            instead = ("for terms of a model write fit.wald_test('x = 0')",)
+        raise unusable("statistic", wanted, statistic, *instead)
     source = open_source(_checked(data))
     if unit is not None:
         check_unit(unit, source.schema)

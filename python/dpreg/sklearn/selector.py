@@ -71,6 +71,7 @@ class DPFeatureSelector(SelectorMixin, Private):  # type: ignore[misc]
     ) -> None:
         self._take(locals())
 
+    @hinted("DPFeatureSelector.fit", sample_weight="leave it out: rows have equal weight")
     def fit(self, X: Any, y: Any) -> DPFeatureSelector:
         """Release a choice; spends `eps` and `delta`."""
         problem, names = self._problem(X, y)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,6 +24,7 @@ from dpreg.base.errors import FormulaError
 from dpreg.data.formula.encoded import encoded, quiet, ranges_of_bases, ranges_of_levels
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, probe
+from dpreg.data.formula.terms import read_factor
 from dpreg.data.roles import usable_weights
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
@@ -86,14 +88,14 @@ class FormulaSpec:
                 for side in sides:
                     encoded(side, probe(self.schema, longer=3), learn=True)
             except Exception as error:
-                raise FormulaError("formula", f"cannot evaluate {formula!r}: {error}") from None
+                raise self._not_evaluated(str(error)) from None
         self._left, self._right = (matrix.model_spec for matrix in built)
         if built[0].shape[1] != 1:
             raise FormulaError(
                 "formula",
                 f"the response of {formula!r} must be one number in each row, but makes "
                 f"{built[0].shape[1]} columns",
-                f"for a category write {self._comparison()}",
+                f"for a category write {self._comparison(self._responses[0])}",
             )
         self.response = str(self._left.column_names[0])
         columns = [str(name) for name in self._right.column_names]
@@ -108,9 +110,19 @@ class FormulaSpec:
             problem = f"{self.response!r} is the response and a regressor too"
             raise FormulaError("formula", problem, "leave it out on the right")
 
-    def _comparison(self) -> str:
-        """Return an example of a response that is true or false, with a declared level."""
-        name = self._responses[0]
+    def _not_evaluated(self, why: str) -> FormulaError:
+        """Return the refusal of a formula for what formulaic says about it."""
+        found = re.search("factor `(.*)`\\. ", why)
+        names = read_factor(found[1]).variables if found else ()
+        for name in names:
+            if found and self.schema[name].levels is not None:
+                problem = f"the term {found[1]!r} cannot be used: {name!r} has levels, not numbers"
+                advice = f"write {name} by itself", f"one level: {self._comparison(name)}"
+                return FormulaError("formula", problem, *advice)
+        return FormulaError("formula", f"cannot evaluate {self.formula!r}: {why}")
+
+    def _comparison(self, name: str) -> str:
+        """Return an example of what is true or false, with a declared level."""
         levels = self.schema[name].levels
         return f"I({name} == {levels[-1]!r})" if levels else "I(x == 'level')"
 

@@ -20,6 +20,7 @@ from dpreg.data.formula.functions import (
     FOREIGN,
     LEARNS_FROM_DATA,
     ROW_FUNCTIONS,
+    SUMMARIES,
     RowFunction,
     about,
     without_interval,
@@ -55,6 +56,8 @@ class Factor:
     categories: tuple[str, ...]
     offset: bool = False  # It is one.
     bases: tuple[Basis, ...] = ()
+    # Columns, and the texts or numbers that they are compared with.
+    compared: tuple[tuple[str, Level], ...] = ()
 
 
 def read_factor(expression: str) -> Factor:
@@ -74,7 +77,8 @@ def read_factor(expression: str) -> Factor:
     reader.read(tree.body)
     offset = isinstance(tree.body, ast.Call) and _is_offset(tree.body.func)
     variables, categories = tuple(reader.variables), tuple(reader.categories)
-    return Factor(variables, reader.levels, categories, offset, tuple(reader.bases))
+    bases, compared = tuple(reader.bases), tuple(reader.compared)
+    return Factor(variables, reader.levels, categories, offset, bases, compared)
 
 
 def check_basis(basis: Basis, schema: Schema) -> None:
@@ -104,6 +108,7 @@ class _Reader:
         self.levels: dict[str, tuple[Level, ...]] = {}
         self.categories: list[str] = []
         self.bases: list[Basis] = []
+        self.compared: list[tuple[str, Level]] = []
 
     def refuse(self, why: str, instead: str) -> FormulaError:
         return refusal(self.term, why, instead)
@@ -133,8 +138,8 @@ class _Reader:
             case ast.Compare(left=left, ops=[_], comparators=[right]) if isinstance(
                 node.ops[0], _COMPARISONS
             ):
-                self.read_compared(left)
-                self.read_compared(right)
+                self.read_compared(left, right)
+                self.read_compared(right, left)
             case ast.Call() if self.called(node.func) == "offset":
                 raise self.refuse("an offset is a term by itself", "write offset(log(x))")
             case ast.Call():
@@ -142,10 +147,13 @@ class _Reader:
             case _:
                 raise self.refuse(*why_not(node))
 
-    def read_compared(self, node: ast.expr) -> None:
+    def read_compared(self, node: ast.expr, other: ast.expr) -> None:
         # A level may be a text.
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             self.read_row(node)
+        value = other.value if isinstance(other, ast.Constant) else None
+        if isinstance(node, ast.Name) and isinstance(value, str | int | float):
+            self.compared.append((self.aliases.get(node.id, node.id), value))
 
     def read_call(self, node: ast.Call) -> None:
         name = self.called(node.func)
@@ -156,6 +164,8 @@ class _Reader:
             if name in FOREIGN:
                 why, instead = FOREIGN[name]
                 raise self.refuse(why, self.about_first(node, instead))
+            if name in SUMMARIES:
+                raise self.refuse(f"{name}() reads all rows", "write the public number itself")
             allowed = ", ".join(sorted(ROW_FUNCTIONS))
             raise self.refuse(
                 f"{name}() is not known to work row by row",

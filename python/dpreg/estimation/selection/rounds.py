@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpreg.privacy import bounded_range_epsilon, zcdp_rho
+from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 
 @dataclass(frozen=True, slots=True)
