@@ -96,6 +96,11 @@ def test_a_column_of_records_is_not_shown(diamonds):
         dpreg.dp_lm("price ~ carat", diamonds, 1.0, unit=diamonds["carat"])
 
 
+def test_a_number_is_not_advised_where_none_is_taken():
+    with pytest.raises(ValueError, match=r"Standardisation, got 3; leave standardisation out$"):
+        dpreg.FrankWolfe(standardisation=3)
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -103,6 +108,10 @@ def test_a_column_of_records_is_not_shown(diamonds):
         (
             lambda: dpreg.DPKendall(0.5),
             "share must be given by name, like all arguments of DPKendall(); write ",
+        ),
+        (
+            lambda: dpreg.BoostedAdaSSP(standardisation=3),
+            "standardisation: BoostedAdaSSP() has no such argument; leave it out",
         ),
         (lambda: dpreg.AdaSSP(zeal=1), "zeal: AdaSSP() has no such argument; it has "),
     ],

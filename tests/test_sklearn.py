@@ -292,6 +292,12 @@ def test_intervals_have_to_be_asked_for(data):
         model.conf_int()
 
 
+@pytest.mark.parametrize("estimator", [DPLinearRegression(), DPLogisticRegression()])
+def test_weights_are_refused_with_the_call_that_takes_them(estimator, data):
+    with pytest.raises(TypeError, match=r"^sample_weight: .*dpreg\.dp_.*weights='w'"):
+        estimator.fit(*data, sample_weight=np.ones(len(data[0])))
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil"])
 @pytest.mark.parametrize(
     "estimator",

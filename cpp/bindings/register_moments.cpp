@@ -1,11 +1,8 @@
-#include <cmath>
 #include <memory>
 #include <vector>
 
-#include "dpreg/mechanisms/dpsgd.hpp"
 #include "dpreg/recycled.hpp"
 #include "dpreg/stats/column_counts.hpp"
-#include "dpreg/stats/quantised_rows.hpp"
 #include "dpreg/stats/side_by_side.hpp"
 #include "dpreg/stats/tail_votes.hpp"
 #include "numpy_view.hpp"
@@ -24,47 +21,6 @@ Array recycled_array(std::size_t rows, std::size_t columns) {
                             [](void* memory) { delete static_cast<Recycled*>(memory); });
     held.release();
     return Array({rows, columns}, numbers, owner);
-}
-
-/// The numbers of an array, which the caller keeps.
-template <class T>
-QuantisedRows::Span<T> span_of(const py::handle& array) {
-    const auto values = py::reinterpret_borrow<py::array_t<T, py::array::c_style>>(array);
-    return {values.data(), static_cast<std::size_t>(values.size())};
-}
-
-/// Numbers as an array without a copy; `rows` keeps them where they are.
-template <class T>
-py::array_t<T> array_of(const QuantisedRows::Span<T>& values, const py::object& rows) {
-    return py::array_t<T>(static_cast<py::ssize_t>(values.size), values.data, rows);
-}
-
-/// Something of Python, to be let go of by whoever has it last.
-std::shared_ptr<const void> holding(const py::object& kept) {
-    return {new py::object(kept), [](py::object* held) {
-                const py::gil_scoped_acquire acquire;
-                delete held;
-            }};
-}
-
-py::tuple state_of(const py::object& self) {
-    const auto parts = self.cast<const QuantisedRows&>().parts();
-    return py::make_tuple(parts.width, parts.limit, array_of(parts.q, self),
-                          array_of(parts.y, self), to_array(parts.offsets), parts.loss,
-                          array_of(parts.weights, self), array_of(parts.given, self));
-}
-
-QuantisedRows rows_from(const py::tuple& parts) {
-    const auto offsets = span_of<std::size_t>(parts[4]);
-    return QuantisedRows({parts[0].cast<std::size_t>(),
-                          parts[1].cast<double>(),
-                          span_of<std::int16_t>(parts[2]),
-                          span_of<double>(parts[3]),
-                          {offsets.data, offsets.data + offsets.size},
-                          parts[5].cast<Loss>(),
-                          span_of<double>(parts[6]),
-                          span_of<double>(parts[7]),
-                          holding(parts)});
 }
 
 void register_side_by_side(py::module_& m) {
@@ -131,172 +87,10 @@ void register_tail_votes(py::module_& m) {
         "x"_a, "y"_a, "slopes"_a, "intercept"_a, py::kw_only(), "low"_a, "high"_a, "unit"_a);
 }
 
-void register_losses(py::module_& m) {
-    py::enum_<LossKind>(m, "LossKind")
-        .value("squared", LossKind::squared)
-        .value("logistic", LossKind::logistic)
-        .value("probit", LossKind::probit)
-        .value("cloglog", LossKind::cloglog)
-        .value("poisson", LossKind::poisson)
-        .value("counting", LossKind::counting)
-        .value("gamma", LossKind::gamma)
-        .value("negative_binomial", LossKind::negative_binomial)
-        .value("quantile", LossKind::quantile);
-    py::class_<Loss>(m, "Loss")
-        .def(py::init<>())
-        .def(py::pickle(
-            [](const Loss& loss) {
-                return py::make_tuple(loss.kind, loss.least_response, loss.most_response,
-                                      loss.least_predictor, loss.most_predictor, loss.level,
-                                      loss.bandwidth, loss.dispersion);
-            },
-            [](const py::tuple& parts) {
-                const auto number = [&](std::size_t k) { return parts[k].cast<double>(); };
-                return Loss{parts[0].cast<LossKind>(),
-                            number(1),
-                            number(2),
-                            number(3),
-                            number(4),
-                            number(5),
-                            number(6),
-                            number(7)};
-            }))
-        .def_readwrite("kind", &Loss::kind)
-        .def_readwrite("least_response", &Loss::least_response)
-        .def_readwrite("most_response", &Loss::most_response)
-        .def_readwrite("least_predictor", &Loss::least_predictor)
-        .def_readwrite("most_predictor", &Loss::most_predictor)
-        .def_readwrite("level", &Loss::level)
-        .def_readwrite("bandwidth", &Loss::bandwidth)
-        .def_readwrite("dispersion", &Loss::dispersion);
-}
-
-/// A sum of scores, each shortened to a limit.
-template <auto kSum>
-auto limited(const QuantisedRows& rows, const std::vector<double>& theta, double limit) {
-    return array_without_gil([&] { return (rows.*kSum)(theta, limit); });
-}
-
-template <auto kSum>
-auto limited_matrix(const QuantisedRows& rows, const std::vector<double>& theta, double limit) {
-    const auto sums = without_gil([&] { return (rows.*kSum)(theta, limit); });
-    return to_matrix(sums, rows.width(), rows.width());
-}
-
-void register_rows(py::module_& m) {
-    m.attr("ROW_STEPS") = kRowSteps;
-    m.attr("SQUARES_SENSITIVITY") = kSquaresSensitivity;
-    m.def("gram_sensitivity", &gram_sensitivity, "width"_a);
-    m.def("score_sensitivity", &score_sensitivity, "width"_a);
-    m.def("score_products_sensitivity", &score_products_sensitivity, "width"_a);
-    m.attr("SCORE_NORMS_SENSITIVITY") = kScoreNormsSensitivity;
-    m.attr("SCORE_STEPS") = kScoreSteps;
-    m.attr("LEAST_SCORE_BIN") = kLeastScoreBin;
-    m.attr("SCORE_BINS") = kScoreBins;
-    m.def("gradient_sensitivity", &gradient_sensitivity, "width"_a);
-    m.def("curvature_sensitivity", &curvature_sensitivity, "width"_a);
-    py::class_<Standardisation>(m, "Standardisation")
-        .def(py::init<>())
-        .def_readwrite("columns", &Standardisation::columns)
-        .def_readwrite("low", &Standardisation::low)
-        .def_readwrite("high", &Standardisation::high)
-        .def_readwrite("centre", &Standardisation::centre)
-        .def_readwrite("inverse_scale", &Standardisation::inverse_scale)
-        .def_readwrite("y_centre", &Standardisation::y_centre)
-        .def_readwrite("y_inverse_scale", &Standardisation::y_inverse_scale)
-        .def_readwrite("intercept", &Standardisation::intercept)
-        .def_readwrite("row_limit", &Standardisation::row_limit)
-        .def_readwrite("response_limit", &Standardisation::response_limit)
-        .def_readwrite("aim", &Standardisation::aim)
-        .def_readwrite("loss", &Standardisation::loss)
-        .def_readwrite("given", &Standardisation::given)
-        .def_readwrite("weight", &Standardisation::weight)
-        .def_readwrite("inverse_weight", &Standardisation::inverse_weight)
-        .def_readwrite("most_weight", &Standardisation::most_weight)
-        .def_property(
-            "map", [](const Standardisation& how) { return how.map; },
-            [](Standardisation& how, const MatrixView& map) {
-                how.mapped = map.cols;
-                how.map = row_major(map);
-            });
-    py::class_<QuantisedRows>(m, "QuantisedRows")
-        .def(py::init([](const MatrixView& x, const VectorView& y, const Standardisation& how,
-                         const Indices& offsets, const Indices& rows) {
-                 const auto units = grouping(offsets, rows);
-                 const py::gil_scoped_release release;
-                 return QuantisedRows(x, y, how, units);
-             }),
-             "x"_a, "y"_a, "how"_a, "offsets"_a = py::none(), "rows"_a = py::none())
-        .def(py::pickle(&state_of, &rows_from))
-        .def_property_readonly("rows", &QuantisedRows::rows)
-        .def_property_readonly("bytes", &QuantisedRows::bytes)
-        .def_property_readonly("width", &QuantisedRows::width)
-        .def_property_readonly("limit", &QuantisedRows::limit)
-        .def("gram",
-             [](const QuantisedRows& rows) {
-                 const auto sums = without_gil([&] { return rows.gram(); });
-                 return to_matrix(sums, rows.width(), rows.width());
-             })
-        .def(
-            "round",
-            [](const QuantisedRows& rows, const std::vector<double>& theta, double clip) {
-                const auto sums = without_gil([&] { return rows.round(theta, clip); });
-                return py::make_tuple(to_array(sums.gradient), sums.squares);
-            },
-            "theta"_a, "clip"_a)
-        .def("score", &limited<&QuantisedRows::score>, "theta"_a, "limit"_a)
-        .def("curvature", &limited_matrix<&QuantisedRows::curvature>, "theta"_a, "limit"_a)
-        .def(
-            "score_norms",
-            [](const QuantisedRows& rows, const std::vector<double>& theta) {
-                return array_without_gil([&] { return rows.score_norms(theta); });
-            },
-            "theta"_a)
-        .def("score_products", &limited_matrix<&QuantisedRows::score_products>, "theta"_a,
-             "limit"_a);
-}
-
-void register_mapped_gram(py::module_& m) {
-    m.def(
-        "mapped_gram",
-        [](const MatrixView& x, const VectorView& y, const Standardisation& how) {
-            const auto sums = without_gil([&] { return mapped_gram(x, y, how); });
-            const auto width = static_cast<std::size_t>(std::llround(std::sqrt(sums.size())));
-            return to_matrix(sums, width, width);
-        },
-        "x"_a, "y"_a, "how"_a);
-}
-
-void register_dpsgd(py::module_& m) {
-    m.def("poisson_rate", &poisson_rate, "rate"_a);
-    m.def(
-        "dpsgd",
-        [](const QuantisedRows& like, const py::iterable& blocks, std::size_t steps, double rate,
-           double expected, double clip, double learning_rate, std::uint64_t sigma,
-           BitSource& bits) {
-            const EachBlock each = [&](const auto& visit) {
-                const py::gil_scoped_acquire gil;
-                for (const py::handle item : blocks) {
-                    const auto& rows = py::cast<const QuantisedRows&>(item);
-                    without_gil([&] { visit(rows); });
-                }
-            };
-            return to_array(without_gil([&] {
-                return dpsgd(like, each, {steps, rate, expected, clip, learning_rate, sigma}, bits);
-            }));
-        },
-        "like"_a, "blocks"_a, py::kw_only(), "steps"_a, "rate"_a, "expected"_a, "clip"_a,
-        "learning_rate"_a, "sigma"_a, "bits"_a);
-}
-
 }  // namespace
 
 void register_moments(py::module_& m) {
     register_side_by_side(m);
     register_column_counts(m);
     register_tail_votes(m);
-    register_losses(m);
-    register_rows(m);
-    register_mapped_gram(m);
-    register_dpsgd(m);
 }

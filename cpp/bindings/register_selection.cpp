@@ -31,12 +31,12 @@ ColumnGroups groups_of(std::optional<std::vector<std::size_t>> starts, std::size
 
 void register_inversions(py::module_& m) {
     m.def(
-        "inversions_by_merging",
-        [](Ranks values) {
+        "count_inversions",
+        [](Ranks values, std::uint32_t bound) {
             Ranks scratch(values.size());
-            return inversions_by_merging(values.data(), values.size(), scratch.data());
+            return count_inversions(values.data(), values.size(), bound, scratch.data());
         },
-        "values"_a);
+        "values"_a, "bound"_a);
 }
 
 void register_kendall(py::module_& m) {

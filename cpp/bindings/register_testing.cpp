@@ -1,5 +1,5 @@
-// What only tests and benchmarks ask for: the parts of samplers and mechanisms by themselves, two
-// ways to the same count, and the choice of instructions.
+// What only tests and benchmarks ask for: the parts of samplers and mechanisms by themselves, and
+// the choice of instructions.
 #include <cstdint>
 
 #include "dpreg/linalg/instructions.hpp"
@@ -12,7 +12,6 @@
 #include "dpreg/noise/largest.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/column_counts.hpp"
-#include "dpreg/stats/inversions.hpp"
 #include "dpreg/stats/kendall.hpp"
 #include "dpreg/stats/l1_gradient.hpp"
 #include "dpreg/stats/safety.hpp"
@@ -24,8 +23,6 @@ namespace {
 
 using namespace dpreg;
 using namespace dpreg::bind;
-
-using Ranks = std::vector<std::uint32_t>;
 
 void register_constants(py::module_& m) {
     m.attr("LARGEST_EXPONENT") = kLargestExponent;
@@ -77,16 +74,6 @@ void register_choices(py::module_& m) {
         "log_weights"_a, "bits"_a);
     m.def("log_region_weights", &log_region_weights, "regions"_a, "epsilon"_a);
     m.def("draw_deep_point", to_array(&draw_deep_point), "regions"_a, "epsilon"_a, "t"_a, "bits"_a);
-}
-
-void register_counts(py::module_& m) {
-    m.def(
-        "inversions_by_partition",
-        [](Ranks values, std::uint32_t bound) {
-            Ranks scratch(values.size());
-            return inversions_by_partition(values.data(), values.size(), bound, scratch.data());
-        },
-        "values"_a, "bound"_a);
     m.def("ranks", [](const VectorView& x) { return to_array(rank_column(x).ranks); }, "x"_a);
 }
 
@@ -108,6 +95,5 @@ void register_testing(py::module_& core) {
     register_constants(m);
     register_samplers(m);
     register_choices(m);
-    register_counts(m);
     register_instructions(m);
 }

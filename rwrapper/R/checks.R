@@ -119,7 +119,7 @@ no_more <- function(what, hints, ...) {
 # What the arguments of one of our own functions are.
 near_argument <- function(what, name) {
   own <- sub("()", "", what, fixed = TRUE)
-  f <- if (startsWith(own, "dp_")) get0(own, topenv(), mode = "function")
+  f <- if (grepl("^dp_|^[A-Z]", own)) get0(own, topenv(), mode = "function")
   if (is.null(f)) return(NULL)
   known <- setdiff(names(formals(f)), "...")
   near <- nearest(name, known[nchar(known) > 3L])

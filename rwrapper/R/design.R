@@ -52,7 +52,17 @@ refuse_unknown <- function(name, formula, columns) {
   if ("$" %in% all.names(formula))
     refuse("formula: there is no column ", shown, " in the data; write the name of the column alone, ",
            "without the name of the data frame and $")
+  if (compares(formula, as.name(name)))
+    refuse("formula: there is no column ", shown, " in the data; write a level in quotes, ", dQuote(name, FALSE))
   no_such_column("formula", name, columns)
+}
+
+# Is this name one side of a comparison?
+compares <- function(e, name) {
+  if (!is.call(e)) return(FALSE)
+  sides <- as.list(e)[-1L]
+  (is.name(e[[1L]]) && as.character(e[[1L]]) %in% COMPARISONS && any(vapply(sides, identical, NA, name))) ||
+    any(vapply(sides, compares, NA, name))
 }
 
 no_such_column <- function(argument, name, columns) {

@@ -3,7 +3,8 @@
 # Paths in the place of a data frame become one without rows, which is all that the public side
 # of a call may see of the data anyway.
 data_of <- function(data) {
-  if (!is.character(data)) return(check_data(data))
+  # Text cells of a matrix are not paths, and no message shows one.
+  if (!is.character(data) || is.matrix(data)) return(check_data(data))
   if (!length(data) || anyNA(data) || !all(nzchar(data)))
     refuse("data: write the path of a Parquet file, of a folder of them, or a pattern such as ",
            "\"sales/*.parquet\"")

@@ -1,13 +1,18 @@
 # One function for each options class of the Python package, with its name, its arguments and
 # its defaults; tests/testthat/test-options.R compares them.
 
-new_options <- function(kind) {
+new_options <- function(kind, ...) {
+  no_more(paste0(kind, "()"), OPTION_HINTS, ...)
   frame <- parent.frame()
   defaults <- formals(sys.function(sys.parent()))
+  defaults <- defaults[names(defaults) != "..."]
   given <- mget(names(defaults), envir = frame)
   for (name in names(given)) check_option(given[[name]], name, defaults[[name]])
   structure(list(kind = kind, options = given), class = "dp_options")
 }
+
+OPTION_HINTS <- c(standardisation = "leave it out: columns are scaled by a few noisy counts",
+                  inference = "write inference = TRUE in the call of dp_lm()")
 
 # The type is that of the default; options whose default is NULL are numbers, but for these.
 check_option <- function(x, name, default) {
@@ -42,6 +47,7 @@ check_option <- function(x, name, default) {
 #' @param count_share Share of the budget for the noisy number of rows.
 #' @param limits_share Share of the budget for limits at which `predict()` winsorises.
 #' @param grid_exponent Coefficients are released as multiples of `2^grid_exponent`.
+#' @param ... Must be empty.
 #' @return An object of class `dp_options`.
 #' @seealso [dp_selectors] for those of private selection.
 #' @name dp_methods
@@ -54,14 +60,14 @@ NULL
 #' @rdname dp_methods
 #' @export
 Auto <- function(candidates = c("boosted_adassp", "adassp", "tukey"), count_share = 0.01,
-                 max_rows = 1)
-  new_options("Auto")
+                 max_rows = 1, ...)
+  new_options("Auto", ...)
 
 #' @rdname dp_methods
 #' @export
 TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "slots",
-                    count_share = 0.02, limits_share = 0.05, grid_exponent = -60)
-  new_options("TukeyEM")
+                    count_share = 0.02, limits_share = 0.05, grid_exponent = -60, ...)
+  new_options("TukeyEM", ...)
 
 #' @param response_limit Clipping threshold of the response, in its standard deviations, without
 #'   inference.
@@ -74,8 +80,8 @@ TukeyEM <- function(models = NULL, ridge = NULL, refinements = 0, partition = "s
 #' @rdname dp_methods
 #' @export
 AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1,
-                   scatter_share = 0.08, cov_type = "robust")
-  new_options("AdaSSP")
+                   scatter_share = 0.08, cov_type = "robust", ...)
+  new_options("AdaSSP", ...)
 
 #' @param rounds Number of rounds of boosting, without inference.
 #' @param average Without inference the result is the mean of the last `average` rounds.
@@ -86,16 +92,16 @@ AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1,
 #' @rdname dp_methods
 #' @export
 BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, first_clip = 5, clip = 2.5,
-                          row_factor = 1.2, max_rows = 1)
-  new_options("BoostedAdaSSP")
+                          row_factor = 1.2, max_rows = 1, ...)
+  new_options("BoostedAdaSSP", ...)
 
 #' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.
 #' @param rate Chance of each row to be in a step.
 #' @param learning_rate Of the mean gradient; `NULL` chooses.
 #' @rdname dp_methods
 #' @export
-DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row_factor = 1.2)
-  new_options("DPSGD")
+DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row_factor = 1.2, ...)
+  new_options("DPSGD", ...)
 
 #' @param l1 Radius of the ball of coefficients, in columns mapped to \[-1, 1\].
 #' @param screen `NULL`, `"rnm"` or `"adp"`: also screen coefficients that are 0.
@@ -104,16 +110,16 @@ DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row
 #' @rdname dp_methods
 #' @export
 FrankWolfe <- function(l1 = 1, steps = NULL, screen = NULL, reach = 3,
-                       standardisation = Standardisation(), count_share = 0.02)
-  new_options("FrankWolfe")
+                       standardisation = Standardisation(), count_share = 0.02, ...)
+  new_options("FrankWolfe", ...)
 
 #' @param magnitude_share,zoom_share,moment_share Shares of the squared mu of a release.
 #' @param zooms,bins Number of histograms of equal bins, and of bins.
 #' @rdname dp_methods
 #' @export
 Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_share = 0.06,
-                            zooms = 3, bins = 16)
-  new_options("Standardisation")
+                            zooms = 3, bins = 16, ...)
+  new_options("Standardisation", ...)
 
 #' Options of private feature selection
 #'
@@ -123,6 +129,7 @@ Standardisation <- function(magnitude_share = 0.07, zoom_share = 0.03, moment_sh
 #' @param share Share of eps for the selection in [dp_lm()].
 #' @param ranges `"tight"` or `"published"`, which is noisier.
 #' @param max_rows Maximum number of rows per unit, with `unit`; units with more rows are sampled.
+#' @param ... Must be empty.
 #' @return An object of class `dp_options`.
 #' @seealso [dp_methods] for those of the regressions.
 #' @name dp_selectors
@@ -133,16 +140,16 @@ NULL
 
 #' @rdname dp_selectors
 #' @export
-DPKendall <- function(share = 0.05, ranges = "tight", max_rows = 1)
-  new_options("DPKendall")
+DPKendall <- function(share = 0.05, ranges = "tight", max_rows = 1, ...)
+  new_options("DPKendall", ...)
 
 #' @param top_k `"canonical"`, one draw, or `"peel"`, k draws.
 #' @param gamma,noise Options of the canonical mechanism.
 #' @rdname dp_selectors
 #' @export
 DPSIS <- function(top_k = "canonical", gamma = 0.5, noise = "exponential",
-                  share = 0.05, max_rows = 1)
-  new_options("DPSIS")
+                  share = 0.05, max_rows = 1, ...)
+  new_options("DPSIS", ...)
 
 #' @param models Number of Lasso fits that vote; `NULL`: chosen automatically.
 #' @param penalty Penalty of the Lasso on columns and response of variance 1.
@@ -151,15 +158,15 @@ DPSIS <- function(top_k = "canonical", gamma = 0.5, noise = "exponential",
 #' @rdname dp_selectors
 #' @export
 TwoStage <- function(models = NULL, penalty = 0.1, partition = "slots", count_share = 0.1,
-                     share = 0.05)
-  new_options("TwoStage")
+                     share = 0.05, ...)
+  new_options("TwoStage", ...)
 
 #' @param batch `"k"` or `"d"`: as many models as batches of k, or of d, units allow.
 #' @rdname dp_selectors
 #' @export
 SubLasso <- function(models = NULL, penalty = 0.1, partition = "slots", count_share = 0.1,
-                     share = 0.05, batch = "k")
-  new_options("SubLasso")
+                     share = 0.05, batch = "k", ...)
+  new_options("SubLasso", ...)
 
 #' @export
 print.dp_options <- function(x, ...) {

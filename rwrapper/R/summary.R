@@ -40,9 +40,7 @@ print.summary.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L),
     cat_wrapped("Standard errors: ", if (is.null(x$no_errors) || !nzchar(x$no_errors)) "not asked for"
                 else paste0("none, because ", x$no_errors), ".")
   }
-  if (!is.null(x$stats))
-    cat("R-squared: ", format(x$stats$rsquared, digits = digits), ", sigma: ",
-        format(sqrt(x$stats$scale), digits = digits), "\n", sep = "")
+  print_stats(x$stats, digits)
   print_privacy(x)
 }
 
@@ -51,7 +49,18 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   print_head(x)
   print(format(x$coefficients, digits = digits), print.gap = 2L, quote = FALSE)
   cat("\n")
+  print_stats(x$stats, digits)
   print_privacy(x)
+}
+
+# R squared and sigma with their standard errors, if they were released.
+print_stats <- function(stats, digits) {
+  if (is.null(stats)) return(invisible())
+  sigma <- sqrt(stats$scale)
+  shown <- function(estimate, error)
+    paste0(format(estimate, digits = digits), " (s.e. ", format(error, digits = 2L), ")")
+  cat("R-squared: ", shown(stats$rsquared, stats$rsquared_error), ", sigma: ",
+      shown(sigma, stats$scale_error / (2 * sigma)), "\n", sep = "")
 }
 
 print_head <- function(x) {

@@ -8,7 +8,8 @@
 #' @noRd
 check_formula <- function(formula, columns) {
   if (!inherits(formula, "formula") || length(formula) != 3L)
-    refuse("formula: write a formula with a response, such as y ~ x + z")
+    refuse("formula: write a formula with a response, such as y ~ x + z",
+           if (is.character(formula)) ", without quotes")
   if (anyDuplicated(columns))
     refuse("data: two columns are both named ", sQuote(columns[anyDuplicated(columns)], FALSE),
            "; rename one")
@@ -81,9 +82,9 @@ term_kind <- function(e, term, kinds) {
   }
   given <- given_arguments(e, name, rule, term)
   constant <- names(given) %in% rule$constants
-  values <- check_constants(given[constant], name, term, names(kinds))
   found <- lapply(unname(given[!constant]), term_kind, term, kinds)
   check_kinds(found, name, rule, term)
+  values <- check_constants(given[constant], name, term, names(kinds), given[!constant][[1L]])
   if (name == "%in%") check_table(found[[1L]], values$table, term)
   result_kind(found[[1L]], name, rule, values)
 }
@@ -145,14 +146,17 @@ given_arguments <- function(e, name, rule, term) {
     term, if (name %in% names(LEARNS_FROM_DATA)) OTHER_ROWS
           else paste0("the arguments of ", name, "() are not ",
                       sub("^.*\\((.*)\\).*$", "(\\1)", deparsed(args(rule$arguments))[1L])),
-    remedy(name))
+    remedy(name, if (length(e) > 1L) e[[2L]]))
+  if (name == "I" && any(nzchar(names(e))))
+    refuse_term(term, "I() takes no named argument", "write == for a comparison")
   given <- tryCatch(as.list(match.call(rule$arguments, e))[-1L], error = wrong)
   if (is.null(names(given))) names(given) <- rep("", length(given))
   if (!all(rule$needs %in% names(given)) || all(names(given) %in% rule$constants)) wrong()
   given
 }
 
-check_constants <- function(given, name, term, columns) {
+# `x`: what holds the rows, which the advice names.
+check_constants <- function(given, name, term, columns, x) {
   values <- lapply(stats::setNames(names(given), names(given)), function(argument) {
     e <- given[[argument]]
     if (argument == "contr" && is_contrast(e, columns)) return(as.character(e))
@@ -173,7 +177,8 @@ check_constants <- function(given, name, term, columns) {
   learns <- switch(name, poly = !isTRUE(values$raw) && is.null(values$Boundary.knots),
                    ns = , bs = is.null(values$Boundary.knots) || is.null(values$knots) == is.null(values$df),
                    cut = length(unique(values$breaks)) < 2L, FALSE)
-  if (learns || anyNA(unlist(values))) refuse_term(term, OTHER_ROWS, remedy(name))
+  if (learns || anyNA(unlist(values)))
+    refuse_term(term, OTHER_ROWS, remedy(name, x, values$degree %||% values$df))
   if (!is.null(values$units) && !values$units %in% UNITS_OF_TIME)
     refuse_term(term, "its units are not public", remedy("difftime"))
   # How many decimals %OS shows, and what the empty format is, depends on all rows.
@@ -198,7 +203,7 @@ check_kinds <- function(found, name, rule, term) {
 kind_remedy <- function(name) {
   switch(name,
          date = , time = , span = "write as.numeric() of it first",
-         factor = , ordered = "compare it with one of its levels first",
+         factor = , ordered = "write the factor by itself, or compare it with one of its levels first",
          text = "make a factor with public levels of it before the call",
          "make the column before the call")
 }
@@ -219,8 +224,14 @@ result_kind <- function(first, name, rule, values) {
   kind(if (is_ordered) "ordered" else "factor", unique(as.character(labels)))
 }
 
-remedy <- function(name) {
-  if (name %in% names(LEARNS_FROM_DATA)) LEARNS_FROM_DATA[[name]] else "write out constants"
+# For rows of `x`, and a basis of that size, where they are known.
+remedy <- function(name, x = NULL, size = NULL) {
+  if (!name %in% names(LEARNS_FROM_DATA)) return("write out constants")
+  advice <- LEARNS_FROM_DATA[[name]]
+  if (is.numeric(size) && length(size) == 1L) advice <- gsub("\\(x, [35]\\b", paste0("(x, ", size), advice)
+  if (length(all.vars(x)) != 1L) return(advice)
+  advice <- gsub("list(x ", paste0("list(", deparsed(as.name(all.vars(x))), " "), advice, fixed = TRUE)
+  gsub("(x, ", paste0("(", deparsed(x), ", "), advice, fixed = TRUE)
 }
 
 CONSTANT_NAMES <- c("pi", "T", "F", "Inf", "month.name", "month.abb", "letters", "LETTERS")

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from measure import Sheet, arguments, seconds
 
 from dpreg import _core
-from dpreg.privacy import bounded_range_epsilon, zcdp_rho
+from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 ROWS, COLS, PER_ROW = 8_400_000, 20_200_000, 36
 SKEWS = {"": 1.0, "_even": 0.6}

@@ -90,21 +90,13 @@ def seconds_of(work, repeats):
 
 
 def counting(n, repeats):
-    """The two ways to count inversions, on ranks without and with ties."""
+    """Inversions of ranks without and with ties."""
     rng = np.random.default_rng(2)
     for name, bound in (("no ties", n), ("20 values", 20)):
         values = rng.permutation(n) if bound == n else rng.integers(bound, size=n)
         values = values.tolist()
-        times = [
-            seconds_of(
-                lambda v=values, b=bound: _core.testing.inversions_by_partition(v, b), repeats
-            ),
-            seconds_of(lambda v=values: _core.inversions_by_merging(v), repeats),
-        ]
-        print(
-            f"inversions, n = {n:,}, {name}, conversion of a list included: partition "
-            f"{times[0]:.3f} s, merging {times[1]:.3f} s"
-        )
+        taken = seconds_of(lambda v=values, b=bound: _core.count_inversions(v, b), repeats)
+        print(f"inversions, n = {n:,}, {name}, conversion of a list included: {taken:.3f} s")
 
 
 def dp_kendall(sheet, n, d, k, sampled):

@@ -253,3 +253,8 @@ def test_plans_of_power_are_those_of_python(capsys):
 def test_a_comparison_as_a_response_is_pointed_to_glm(data, capsys):
     assert main(["fit", "I(price > 5000) ~ carat", data, "--eps", "5"]) == 0
     assert "dp_glm fits a logistic regression" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_level_of_intervals_is_answered_in_the_words_of_the_shell(capsys):
+    assert main(["fit", "y ~ x", "x.parquet", "--eps", "1", "--level", "0.9"]) != 0
+    assert "--level: write --alpha 0.1 for intervals of 90%" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from mechanisms.l1 import data
 from dpreg.estimation.methods.frank_wolfe_run import allowed_rho
 from dpreg.estimation.planning.frank_wolfe import plan_frank_wolfe
 from dpreg.mechanisms import Screen, adp_screen, dp_frank_wolfe, rnm_screen
-from dpreg.privacy import zcdp_delta
+from dpreg.privacy.zcdp import zcdp_delta
 
 SEED = 20260101
 

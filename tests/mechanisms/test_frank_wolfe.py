@@ -11,7 +11,7 @@ from laws import assert_follows, hockey_stick
 from mechanisms.l1 import SEED, data, gradient, step_law, vertex_sampler, vertices
 
 from dpreg import _core
-from dpreg.privacy import bounded_range_epsilon, zcdp_rho
+from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])

@@ -15,7 +15,7 @@ from dpreg import _core
 from dpreg.base.errors import BudgetError
 from dpreg.estimation.methods import DPSGD
 from dpreg.estimation.releases.accountant import releases_cost
-from dpreg.estimation.releases.column_scaling import MOST_SHARE
+from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.standardised import VOTE_SHARE
 from dpreg.privacy import pld
 from dpreg.privacy.pld import noise_multiplier, sampled_epsilon
@@ -36,14 +36,14 @@ def test_wrong_use():
 
 @pytest.mark.parametrize("bounds", [None, {"y": (-30.0, 60.0)}])
 def test_what_was_drawn_composes_to_the_claim(bounds):
-    """Scales of columns and the vote are paid for beforehand, as if they cost as much as may be."""
+    """Standardisation and the vote are paid for beforehand."""
     data = gaussian(2000, 2, 1)
     fit = dpreg.dp_lm("y ~ x0 + x1", data, 0.7, 1e-6, method=DPSGD(), bounds=bounds, rng=1)
     *scaling, steps = fit.privacy.parts
     assert scaling[-1].label.startswith("vote")
     spent = np.sqrt(sum(part.mu**2 for part in scaling))
-    beside = releases_cost(0.7, 1e-6).mu * np.sqrt(MOST_SHARE + VOTE_SHARE)
-    assert spent <= beside
+    beside = releases_cost(0.7, 1e-6).mu * np.sqrt(Standardisation().share + VOTE_SHARE)
+    assert spent == pytest.approx(beside, rel=1e-3)
     rate = _core.poisson_rate(DPSGD().rate)
     epsilon = sampled_epsilon(steps.scale / steps.sensitivity, rate, DPSGD().steps, beside, 1e-6)
     assert 0.99 * 0.7 < epsilon <= 0.7

@@ -17,7 +17,7 @@ from dpreg.estimation.methods.frank_wolfe import _scaled
 from dpreg.estimation.planning.frank_wolfe import default_steps
 from dpreg.estimation.releases.scaling import scaling_from_bounds
 from dpreg.estimation.releases.standardisation import Standardisation
-from dpreg.privacy import zcdp_delta
+from dpreg.privacy.zcdp import zcdp_delta
 
 BOUNDS = {"y": (-10.0, 30.0), "x0": (0.0, 10.0), "x1": (-5.0, 5.0), "x2": (100.0, 300.0)}
 FORMULA = "y ~ x0 + x1 + x2"

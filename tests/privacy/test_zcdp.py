@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpreg import BudgetError
-from dpreg.privacy import (
+from dpreg.privacy.zcdp import (
     bounded_range_epsilon,
     bounded_range_rho,
     pure_epsilon,
@@ -90,3 +91,12 @@ def test_ends():
     assert zcdp_delta(1e6, 1.0) == 1.0
     with pytest.raises(BudgetError, match="delta"):
         zcdp_rho(1.0, 0.0)
+
+
+def test_delta_of_rho_dominates_gaussian_noise():
+    """A Gaussian mechanism with sensitivity s at scale 1 is s^2/2-zCDP; its delta is known."""
+    for s in (0.01, 0.1, 1.0):
+        for epsilon in (0.1, 0.5, 2.0):
+            exact = norm.cdf(s / 2 - epsilon / s) - np.exp(epsilon) * norm.cdf(-s / 2 - epsilon / s)
+            assert exact <= zcdp_delta(s * s / 2, epsilon)
+    assert zcdp_delta(0.0, 1.0) == 0

@@ -281,12 +281,14 @@ def test_with_so_few_rows_that_noise_hides_a_third_of_them_nothing_is_released()
 
 
 @pytest.mark.parametrize("method", ["adassp", "boosted_adassp", "dpsgd"])
-def test_a_constant_response_is_predicted(method):
+def test_a_constant_response_is_declined_without_errors(method):
     rng = np.random.default_rng(1)
     data = {"x": rng.standard_normal(5000), "y": np.full(5000, 7.0)}
-    for seed in range(10):
-        fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=method, inference=False, rng=seed)
-        assert np.abs(fit.predict(data) - 7.0).max() < 0.05
+    fits = [
+        dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=method, inference=False, rng=seed)
+        for seed in range(10)
+    ]
+    assert sum(fit.released for fit in fits) <= 1
 
 
 @pytest.mark.parametrize("method", ["adassp", "boosted_adassp"])

@@ -12,7 +12,7 @@ from oracles import exponential_choice
 
 import dpreg
 from dpreg import _core
-from dpreg.estimation.selection.rounds import _delta_of, plan_rounds
+from dpreg.estimation.selection.rounds import plan_rounds
 
 
 def frame(n=4000, seed=1):
@@ -93,17 +93,6 @@ def test_rounds_stay_within_the_budget(k, epsilon):
                          - np.log(alphas - 1))  # fmt: skip
             assert math.exp(log_delta.min()) <= delta * (1 + 1e-6)
     assert plan_rounds(epsilon, 1e-5, 1000).composition == "zero-concentrated"
-
-
-def test_delta_of_rho_dominates_gaussian_noise():
-    """A Gaussian mechanism with sensitivity s at scale 1 is s^2/2-zCDP; its delta is known."""
-    from scipy.stats import norm
-
-    for s in (0.01, 0.1, 1.0):
-        for epsilon in (0.1, 0.5, 2.0):
-            exact = norm.cdf(s / 2 - epsilon / s) - np.exp(epsilon) * norm.cdf(-s / 2 - epsilon / s)
-            assert exact <= _delta_of(s * s / 2, epsilon) * (1 + 1e-9) + 1e-300
-    assert _delta_of(0.0, 1.0) == 0
 
 
 def test_composed_choices_keep_epsilon_and_delta():

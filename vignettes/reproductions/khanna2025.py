@@ -31,7 +31,7 @@ import numpy as np
 
 from dpreg import _core, reference
 from dpreg.mechanisms import rnm_screen
-from dpreg.privacy import bounded_range_epsilon, zcdp_rho
+from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SYNTHETIC = {"eps": (4.9, 0.1), "delta": (1 / 4000, 1 / 12000), "l1": 50.0, "steps": 1000}

@@ -26,7 +26,8 @@ def rounded(value: float) -> str:
     """Return a number as a paper prints it, so that tables are no wider than a page."""
     if value != 0 and abs(value) < 1e-4:
         return f"{value:.1e}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    # Without the sign of a zero.
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value or 0.0:.4g}"
 
 
 # Letters of a plot stay legible where it is as narrow as a phone.

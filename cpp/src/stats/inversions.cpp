@@ -1,9 +1,5 @@
 #include "dpreg/stats/inversions.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <utility>
-
 namespace dpreg {
 namespace {
 
@@ -45,33 +41,11 @@ std::uint64_t partition_from(std::uint32_t* v, std::size_t n, int bit, std::uint
 
 }  // namespace
 
-std::uint64_t inversions_by_partition(std::uint32_t* v, std::size_t n, std::uint32_t bound,
-                                      std::uint32_t* scratch) {
+std::uint64_t count_inversions(std::uint32_t* v, std::size_t n, std::uint32_t bound,
+                               std::uint32_t* scratch) {
     int bits = 0;
     while (bits < 32 && bound > 1 && ((bound - 1) >> bits) != 0) ++bits;
     return partition_from(v, n, bits - 1, scratch);
-}
-
-std::uint64_t inversions_by_merging(std::uint32_t* v, std::size_t n, std::uint32_t* scratch) {
-    std::uint64_t inversions = 0;
-    std::uint32_t* from = v;
-    std::uint32_t* to = scratch;
-    for (std::size_t run = 1; run < n; run *= 2) {
-        for (std::size_t begin = 0; begin < n; begin += 2 * run) {
-            const std::size_t middle = std::min(n, begin + run);
-            const std::size_t end = std::min(n, begin + 2 * run);
-            std::size_t left = begin;
-            std::size_t right = middle;
-            for (std::size_t out = begin; out < end; ++out) {
-                const bool take_right = left == middle || (right < end && from[right] < from[left]);
-                if (take_right) inversions += middle - left;
-                to[out] = take_right ? from[right++] : from[left++];
-            }
-        }
-        std::swap(from, to);
-    }
-    if (from != v) std::memcpy(v, from, n * sizeof *v);
-    return inversions;
 }
 
 }  // namespace dpreg

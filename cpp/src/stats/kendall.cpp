@@ -78,7 +78,7 @@ std::int64_t KendallPairs::balance(const RankedColumn& other, KendallScratch& sc
         }
     }
     const auto levels = common_.tied() ? common_.levels : other.levels;
-    const std::uint64_t discordant = inversions_by_partition(
+    const std::uint64_t discordant = count_inversions(
         sequence.data(), n, static_cast<std::uint32_t>(levels), scratch.spare.data());
     return static_cast<std::int64_t>(pairs(n) - tied + tied_in_both - 2 * discordant);
 }

@@ -5,6 +5,7 @@
 
 #include "dpreg/error.hpp"
 #include "row_residuals.hpp"
+#include "stopped_scores.hpp"
 
 namespace dpreg {
 namespace {
@@ -12,21 +13,6 @@ namespace {
 /// Residuals in norms of scores are rounded to this, so that sums of them do not depend on order.
 constexpr double kResidualSteps = 1048576.0;  // 2^20
 constexpr double kMostResidual = 2147483648.0;
-
-/// The limit of a score in integers: p q stands for limit / kScoreSteps times as much.
-struct ScoreLimit {
-    double per_residual;  ///< p of a residual of 1
-
-    ScoreLimit(double limit, double row_unit) : per_residual(kScoreSteps * row_unit / limit) {}
-
-    /// The residuals as integers p with |p| |q| <= kScoreSteps + |q| / 2.
-    template <class Lanes>
-    DPREG_INLINE Lanes operator()(const Lanes& residual, const Lanes& square) const {
-        const Lanes most = kScoreSteps / above(root(square), Lanes::of(1.0));
-        // What is not a number becomes the least.
-        return nearest(below(above(residual * per_residual, -most), most));
-    }
-};
 
 /// p of some rows, kMostMultiplier times `high` and `low`.
 struct ScoreSteps {
@@ -99,12 +85,6 @@ struct FillNorms {
 
 constexpr LanesKernel<FillNorms> norms_kernel;
 
-double norm_of(const std::vector<double>& values) {
-    double square = 0.0;
-    for (const double value : values) square += value * value;
-    return std::sqrt(square);
-}
-
 /// A score of several rows, no longer than that of one may be; that of one is at most 1 below
 /// it, so that the half is for the rounding of the norm.
 std::vector<double> shortened(const Totals& score, double most) {
@@ -114,68 +94,6 @@ std::vector<double> shortened(const Totals& score, double most) {
     for (auto& entry : result) entry = std::trunc(entry * (kScoreSteps / norm));
     return result;
 }
-
-/// The score of a unit whose rows follow each other in time, no longer than that of one may be.
-class Stopped {
-public:
-    explicit Stopped(std::size_t stride) : sum_(stride) {}
-
-    const std::vector<double>& of(const Block& rows, const ShortTheta& theta,
-                                  const ScoreLimit& limit) {
-        std::fill(sum_.begin(), sum_.end(), 0.0);
-        bool inside = true;
-        RowTerms terms;
-        for (std::size_t i = 0; i < rows.rows && inside; ++i) {
-            residuals_of<LanesOf<16>>(rows, theta, i, 1, terms);
-            const double event = terms.y[0] * terms.weight[0];
-            const std::int16_t* q = rows.q + i * rows.stride;
-            inside = drift(q, terms.square[0], limit.per_residual * (terms.residual[0] - event));
-            if (inside) inside = jump(q, terms.square[0], limit.per_residual * event);
-        }
-        const double norm = norm_of(sum_);
-        const double share = norm > kScoreSteps ? kScoreSteps / norm : 1.0;
-        for (auto& entry : sum_) entry = std::trunc(entry * share);
-        return sum_;
-    }
-
-private:
-    /// Adds p q, up to where the sum is kScoreSteps long; returns whether all of it was added.
-    bool drift(const std::int16_t* q, double square, double p) {
-        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
-        p = std::min(std::max(-most, p), most);  // what is not a number becomes the least
-        double along = 0.0, length = 0.0;
-        for (std::size_t j = 0; j < sum_.size(); ++j) {
-            along += sum_[j] * q[j];
-            length += sum_[j] * sum_[j];
-        }
-        const double a = p * p * square, b = p * along;
-        const double room = std::max(0.0, kScoreSteps * kScoreSteps - length);
-        if (a < kNothing || a + 2.0 * b <= room) {
-            add(q, p);
-            return true;
-        }
-        add(q, p * ((std::sqrt(b * b + a * room) - b) / a));
-        return false;
-    }
-
-    /// Adds p q; returns whether the sum is no longer than kScoreSteps.
-    bool jump(const std::int16_t* q, double square, double p) {
-        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
-        add(q, std::min(std::max(-most, p), most));
-        return norm_of(sum_) <= kScoreSteps;
-    }
-
-    void add(const std::int16_t* q, double p) {
-        for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += p * q[j];
-    }
-
-    /// Steps from anywhere inside that are longer end outside.
-    static constexpr double kFarthest = 4.0 * kScoreSteps;
-    /// Squares of steps that are shorter may have lost their bits.
-    static constexpr double kNothing = 1e-200;
-
-    std::vector<double> sum_;
-};
 
 /// The scores of units, one after another.
 class UnitScores {

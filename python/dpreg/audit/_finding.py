@@ -86,20 +86,6 @@ class Finding:
         )
 
 
-def first_fault(mechanism: str, said: Iterable[str]) -> Finding:
-    """Claim that nothing at all is lost in any case, and stop where something is.
-
-    said: of each case what is wrong with it; empty where nothing is.
-    """
-    cases, fault = 0, ""
-    for fault in said:
-        cases += 1
-        if fault:
-            break
-    lower = math.inf if fault else 0.0
-    return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """One audit of one claim.
@@ -113,6 +99,24 @@ class Check:
 
     name: str
     run: Callable[[Effort], Finding]
+
+
+def nothing_lost(name: str, mechanism: str, said: Callable[[int], Iterable[str]]) -> Check:
+    """Claim that nothing at all is lost in any case, and stop where something is.
+
+    said: for a seed, what is wrong with each case; empty where nothing is.
+    """
+
+    def run(effort: Effort) -> Finding:
+        cases, fault = 0, ""
+        for fault in said(effort.seed):
+            cases += 1
+            if fault:
+                break
+        lower = math.inf if fault else 0.0
+        return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
+
+    return Check(name, run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.audit._finding import Check, Effort, Finding, first_fault
+from dpreg.audit._finding import nothing_lost
 from dpreg.audit.worlds import hostile_pairs, regression
 from dpreg.calls.lm import dp_lm
 from dpreg.estimation.base import Method
@@ -35,6 +35,7 @@ _CLAIM = (1.0, 1e-3)
 
 
 def _before_the_charge(seed: int) -> Iterator[str]:
+    """No cell and no number of rows is read before the budget is charged."""
     for method in _METHODS:
         for unit in (None, "who"):
             seen: list[str] = []
@@ -44,11 +45,6 @@ def _before_the_charge(seed: int) -> Iterator[str]:
                 dp_lm("y ~ a", data, *_CLAIM, method=method, unit=unit, rng=seed)
             first = seen.count("charge") == 1 and seen.index("charge") < seen.index("read")
             yield "" if first else f"{method.name}: {seen}"
-
-
-def charged_first(effort: Effort) -> Finding:
-    """No cell and no number of rows is read before the budget is charged."""
-    return first_fault("charged before a record is read", _before_the_charge(effort.seed))
 
 
 class _Tripwire:
@@ -76,7 +72,8 @@ def _noting(owner: type, name: str, seen: list[str], what: str) -> Callable[...,
     return noting
 
 
-def _repeated() -> Iterator[str]:
+def _repeated(seed: int) -> Iterator[str]:
+    """No two fits, and no two draws of one fit, have the same noise, at one instant either."""
     streams = {bit_source(None).next() for _ in range(100)}
     yield "" if len(streams) == 100 else "sources of bits repeat one another"
     for method in _METHODS:
@@ -101,11 +98,6 @@ def _repeats(values: Sequence[Any]) -> bool:
     return len(set(values)) < len(values)
 
 
-def fresh_noise(effort: Effort) -> Finding:
-    """No two fits, and no two draws of one fit, have the same noise, at one instant either."""
-    return first_fault("fresh noise", _repeated())
-
-
 def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]:
     def drawing(sigma: int, bits: Any, size: int) -> Any:
         noise = real(sigma, bits, size)
@@ -118,6 +110,7 @@ def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]
 
 
 def _off_the_grid(seed: int) -> Iterator[str]:
+    """Noisy sums are integers times a public power of two, whatever the data."""
     from dpreg.estimation.releases.accountant import GaussianReleases
 
     bits = _core.TestBits(seed)
@@ -130,23 +123,14 @@ def _off_the_grid(seed: int) -> Iterator[str]:
         yield f"eps={epsilon}: {out}" if off else ""
 
 
-def on_the_grid(effort: Effort) -> Finding:
-    """Noisy sums are integers times a public power of two, whatever the data."""
-    return first_fault("outputs on a public grid", _off_the_grid(effort.seed))
-
-
 def _surprises(seed: int) -> Iterator[str]:
+    """Odd rows raise nothing and warn of nothing."""
     tables = [pair.having for pair in hostile_pairs(30)]
     tables += [tables[0].iloc[:1], tables[0] * 0, tables[0] * np.nan, tables[0] * 1e305]
     cases = itertools.product(_METHODS, tables, ("y ~ a + b", "y ~ 0 + a"))
     for number, (method, table, formula) in enumerate(cases, 1):
         fault = _surprise(formula, table, method, seed + number)
         yield f"{method.name}, {formula}: {fault}" if fault else ""
-
-
-def no_surprises(effort: Effort) -> Finding:
-    """Odd rows raise nothing and warn of nothing."""
-    return first_fault("no exception or warning from data", _surprises(effort.seed))
 
 
 def _surprise(formula: str, table: pd.DataFrame, method: Method, seed: int) -> str:
@@ -162,8 +146,8 @@ def _surprise(formula: str, table: pd.DataFrame, method: Method, seed: int) -> s
 
 
 CHECKS = (
-    Check("charged first", charged_first),
-    Check("fresh noise", fresh_noise),
-    Check("grid", on_the_grid),
-    Check("no surprises", no_surprises),
+    nothing_lost("charged first", "charged before a record is read", _before_the_charge),
+    nothing_lost("fresh noise", "fresh noise", _repeated),
+    nothing_lost("grid", "outputs on a public grid", _off_the_grid),
+    nothing_lost("no surprises", "no exception or warning from data", _surprises),
 )

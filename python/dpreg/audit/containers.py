@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.audit._finding import Check, Effort, Finding, first_fault
+from dpreg.audit._finding import nothing_lost
 from dpreg.audit.observed import difference, observe
 from dpreg.base.errors import BudgetError
 from dpreg.calls.lm import dp_lm
@@ -93,6 +93,12 @@ _CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
 }
 
 
+def _neighbours(seed: int) -> Iterator[str]:
+    """A row more, however odd, changes nothing that can be seen and no other row."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _faults(Path(folder) / "t.parquet")
+
+
 def _faults(path: Path) -> Iterator[str]:
     for name, make in _CONTAINERS.items():
         for rows in (0, _ROWS):
@@ -108,13 +114,7 @@ def _faults(path: Path) -> Iterator[str]:
                     yield f"{name}, {formula}, {odd}: {said or noisy}" if said or noisy else ""
 
 
-def neighbours(effort: Effort) -> Finding:
-    """A row more, however odd, changes nothing that can be seen and no other row."""
-    with tempfile.TemporaryDirectory() as folder:
-        return first_fault("neighbouring tables in containers", _faults(Path(folder) / "t.parquet"))
-
-
-def unread(effort: Effort) -> Finding:
+def _unread(seed: int) -> Iterator[str]:
     """A file whose pages are damaged fails when it is read: after the charge, and not before."""
     with tempfile.TemporaryDirectory() as folder:
         path = _written(_table(200, None), Path(folder) / "t.parquet")
@@ -123,11 +123,11 @@ def unread(effort: Effort) -> Finding:
         path.write_bytes(content)
         seen = observe("y ~ x", path)
     failed = seen.failure is not None and seen.failure[0] == "SourceError"
-    fault = "" if failed and len(seen.charges) == 1 else f"{seen.failure}, {seen.charges}"
-    return first_fault("no page of a file is read before the charge", [fault])
+    yield "" if failed and len(seen.charges) == 1 else f"{seen.failure}, {seen.charges}"
 
 
 def _refusals(seed: int) -> Iterator[str]:
+    """What public conditions refuse is refused before the charge; the rest declines."""
     data = {"x": np.arange(40.0), "y": np.arange(40.0)}
     methods: tuple[Method, ...] = (
         TukeyEM(), TukeyEM(models=4), TukeyEM(models=100_000), TukeyEM(models=10**6), AdaSSP(),
@@ -146,13 +146,8 @@ def _refusals(seed: int) -> Iterator[str]:
             yield fault
 
 
-def refused_before(effort: Effort) -> Finding:
-    """What public conditions refuse is refused before the charge; the rest declines."""
-    return first_fault("refused before the charge", _refusals(effort.seed))
-
-
 CHECKS = (
-    Check("neighbours", neighbours),
-    Check("unread", unread),
-    Check("refused before", refused_before),
+    nothing_lost("neighbours", "neighbouring tables in containers", _neighbours),
+    nothing_lost("unread", "no page of a file is read before the charge", _unread),
+    nothing_lost("refused before", "refused before the charge", _refusals),
 )

@@ -16,8 +16,7 @@ from dpreg.audit.sampled import sampled_finding
 from dpreg.audit.worlds import hostile_pairs, person_pair
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.methods import FrankWolfe
-from dpreg.privacy import bounded_range_rho, pure_rho
-from dpreg.privacy.zcdp import zcdp_epsilon
+from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 

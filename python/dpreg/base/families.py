@@ -24,6 +24,7 @@ from dpreg.base.errors import (
     unusable,
     write,
 )
+from dpreg.base.options import is_number
 
 Loss = Literal[
     "squared", "logistic", "probit", "cloglog", "poisson", "counting", "gamma",
@@ -216,8 +217,7 @@ def NegativeBinomial(alpha: float | None = None) -> Family:  # noqa: N802
     ['Intercept', 'x']
     """
     if alpha is not None:
-        number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
-        if not number or not LEAST_ALPHA <= alpha <= LARGEST_ALPHA:
+        if not is_number(alpha) or not LEAST_ALPHA <= alpha <= LARGEST_ALPHA:
             raise unusable("alpha", "a number in [0.001, 1000]", alpha)
         alpha = float(alpha)
     return Family("negativebinomial", "log", "negative_binomial", alpha=alpha)
@@ -249,8 +249,7 @@ def Quantile(q: float = 0.5) -> Family:  # noqa: N802
     >>> fit.params.index.tolist()
     ['Intercept', 'carat']
     """
-    number = isinstance(q, (int, float)) and not isinstance(q, bool)
-    if not number or not 0.01 <= q <= 0.99:
+    if not is_number(q) or not 0.01 <= q <= 0.99:
         raise unusable("q", "a number in [0.01, 0.99]", q, write("q", 0.9))
     return Family("quantile", "identity", "quantile", float(q))
 

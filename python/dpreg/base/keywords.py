@@ -61,7 +61,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         ("stratum", "strata"),
         (("unit",), ("write ", Argument("budget"), " with one stratum of a budget's partition()")),
     ),
-    "level": (("alpha",), "write alpha=0.1 for intervals of 90%"),
+    "level": (("alpha",), ("write ", Setting("alpha", 0.1), " for intervals of 90%")),
     "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
     **dict.fromkeys(
         ("conf_level", "confidence", "confidence_level"),
@@ -119,8 +119,11 @@ def meant_by(name: str, known: Iterable[str]) -> Words | None:
     return None if meant is None else ("write ", Argument(meant))
 
 
-def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that says what an argument of another package is called here."""
+def hinted(name: str, **instead: Words) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that says what an argument of another package is called here.
+
+    instead: advice for this function alone, by the name that was given.
+    """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         parameters = inspect.signature(function).parameters
@@ -135,7 +138,7 @@ def hinted(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def call(*arguments: P.args, **named: P.kwargs) -> T:
             for key in named:
                 if key not in known:
-                    raise _unknown(name, key, known)
+                    raise _unknown(name, key, known, instead.get(key))
             placed = len(arguments) - unnamed
             if placed > len(ordered):
                 raise _too_many(name, ordered, known)
@@ -160,8 +163,10 @@ def hints(options: type[T]) -> type[T]:
     return options
 
 
-def _unknown(function: str, key: str, known: list[str]) -> KeywordError:
-    advice = meant_by(key, known)
+def _unknown(
+    function: str, key: str, known: list[str], instead: Words | None = None
+) -> KeywordError:
+    advice = meant_by(key, known) if instead is None else instead
     # The value is not shown: it may be a column of weights.
     problem = f"{function}() has no such argument"
     has = f"it has {', '.join(known)}" if known else "leave it out"

@@ -25,13 +25,13 @@ def check_options(options: Any) -> None:
     for name in (field.name for field in fields(options)):
         value, kinds = getattr(options, name), alternatives(hints[name])
         if not any(_fits(value, kind) for kind in kinds):
-            raise unusable(name, kind_of(hints[name]), value, _instead(name, value, options))
+            raise unusable(name, kind_of(hints[name]), value, _instead(name, value, options, kinds))
 
 
-def _instead(name: str, value: Any, options: Any) -> Pieces:
+def _instead(name: str, value: Any, options: Any, kinds: tuple[Any, ...]) -> Pieces:
     """Return what to write: the whole number that a number is near to, or the default."""
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if _FITS[float][1](number) and 1 <= number < 1e15:
+    if _FITS[float][1](number) and 1 <= number < 1e15 and {int, float} & set(kinds):
         return write(name, round(number))
     default = next(field.default for field in dataclasses.fields(options) if field.name == name)
     plain = isinstance(default, (numbers.Real, str))
@@ -49,14 +49,19 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return typing.get_args(hint) if union else (hint,)
 
 
-def _number(value: object, kind: type) -> bool:
-    # A bool is a number by accident only.
-    return isinstance(value, kind) and not isinstance(value, bool)
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of Python or numpy; a bool is one by accident only."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer, of Python or numpy."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
-    int: ("a whole number", lambda value: _number(value, numbers.Integral)),
-    float: ("a number", lambda value: _number(value, numbers.Real) and not math.isnan(value)),
+    int: ("a whole number", is_whole),
+    float: ("a number", lambda value: is_number(value) and not math.isnan(value)),
     types.NoneType: ("None", lambda value: value is None),
     Mapping: ("a dict", lambda value: isinstance(value, Mapping)),
 }

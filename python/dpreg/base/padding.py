@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dpreg.base.errors import unusable
+from dpreg.base.options import is_number
 
 
 @contextmanager
@@ -40,8 +41,7 @@ def padded(seconds: float) -> Iterator[None]:
     >>> with dpreg.padded(2.0):
     ...     text = dpreg.dp_lm("price ~ carat", dpreg.load_diamonds(), eps=1.0).to_json()
     """
-    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not (number and 0 < seconds < math.inf):
+    if not (is_number(seconds) and 0 < seconds < math.inf):
         raise unusable("seconds", "greater than 0 and finite", seconds)
     start = time.monotonic()
     try:

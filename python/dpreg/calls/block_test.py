@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 
 from dpreg.base.errors import ArgumentError, BudgetError, unusable
 from dpreg.base.keywords import hinted
+from dpreg.base.options import is_number, is_whole
 from dpreg.calls.isolation import drawing_from, stopping, unheard
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
@@ -130,7 +130,10 @@ def dp_test(
     12
     """
     if not callable(statistic):
-        raise unusable("statistic", "a function of a data frame that returns a p-value", statistic)
+        wanted, instead = "a function of a data frame that returns a p-value", ()
+        if isinstance(statistic, str):
+            instead = ("for terms of a model write fit.wald_test('x = 0')",)
+        raise unusable("statistic", wanted, statistic, *instead)
     source = open_source(_checked(data))
     if unit is not None:
         check_unit(unit, source.schema)
@@ -177,8 +180,7 @@ def test_by_blocks(
         why = "is that of one stratum, and all rows would be used"
         raise BudgetError("budget", why, "give the budget of all of them")
     number, threshold = _checked_blocks(request.method.blocks, epsilon), request.method.threshold
-    real = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
-    if not real or not 0 < threshold < 1:
+    if not is_number(threshold) or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
     receipt = session.pay("blocks", Cost.pure(epsilon))
 
@@ -194,8 +196,7 @@ def test_by_blocks(
 def _checked_blocks(blocks: int | None, epsilon: float) -> int:
     if blocks is None:
         return min(max(_LEAST_BLOCKS, math.ceil(_BLOCKS / epsilon)), _MOST_BLOCKS)
-    whole = isinstance(blocks, int | np.integer) and not isinstance(blocks, bool)
-    if not whole or not 1 <= blocks <= _MOST_BLOCKS:
+    if not is_whole(blocks) or not 1 <= blocks <= _MOST_BLOCKS:
         raise unusable("blocks", f"a whole number from 1 to {_MOST_BLOCKS}", blocks)
     return int(blocks)
 

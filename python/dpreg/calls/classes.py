@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from dpreg.base.errors import Choice, FormulaError, SchemaError, add, unusable
 from dpreg.base.families import BINOMIAL, PROBIT
@@ -70,8 +70,6 @@ def dp_ordinal(
         Private.  As for `dp_lm`.
     eps : float
         Privacy parameter epsilon, greater than 0; smaller is more private.
-    delta : float, optional
-        Privacy parameter delta, as for `dp_lm`.
     link : {"logit", "probit"}, default "logit"
         Exponentials of coefficients of a logit are odds ratios of a higher class.
     levels : dict, optional
@@ -79,12 +77,7 @@ def dp_ordinal(
         Categories that the data declare need none.
     bounds : dict, optional
         As for `dp_lm`; of covariates.
-    unit : str, optional
-        Column that names the protected unit, such as a person with several rows.
-    max_rows : int, optional
-        Maximum number of rows used per unit, 1 by default; units with more rows are sampled, and
-        noise increases with it.
-    weights, weight_limit, budget, memory, rng
+    delta, unit, max_rows, weights, weight_limit, budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -125,7 +118,7 @@ def dp_ordinal(
     """
     if not isinstance(link, str) or link not in _LINKS:
         raise unusable("link", Choice(tuple(_LINKS)), link)
-    asked = Request.of("dp_ordinal", {**locals(), "method": Cumulative()})
+    asked = Request.of("dp_ordinal", {**locals(), "method": "cumulative_link"})
     found: DPOrdinal | NotReleased = _fitted(asked, data, DPOrdinal)
     return found
 
@@ -160,12 +153,10 @@ def dp_multinomial(
         Private.  As for `dp_lm`.
     eps : float
         Privacy parameter epsilon, greater than 0; smaller is more private.
-    delta : float, optional
-        Privacy parameter delta, as for `dp_lm`.
     levels : dict, optional
         Public levels, ``{"choice": ["bus", "car", "train"]}``.  The first of the response is the
         baseline.  Categories that the data declare need none.
-    bounds, unit, max_rows, weights, weight_limit, budget, memory, rng
+    delta, bounds, unit, max_rows, weights, weight_limit, budget, memory, rng
         As for `dp_ordinal`.
 
     Returns
@@ -204,23 +195,9 @@ def dp_multinomial(
     >>> fit.names[:3]
     ('Good:Intercept', 'Good:carat', 'Very Good:Intercept')
     """
-    asked = Request.of("dp_multinomial", {**locals(), "method": Individual()})
+    asked = Request.of("dp_multinomial", {**locals(), "method": "baseline_logits"})
     found: DPMultinomial | NotReleased = _fitted(asked, data, DPMultinomial)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Cumulative:
-    """Steps of the likelihood of a cumulative link."""
-
-    name: ClassVar[str] = "cumulative_link"
-
-
-@dataclass(frozen=True, slots=True)
-class Individual:
-    """Steps of the multinomial likelihood."""
-
-    name: ClassVar[str] = "baseline_logits"
 
 
 def _fitted(asked: Request, data: Any, kind: Any) -> Any:
@@ -237,7 +214,7 @@ def _fitted(asked: Request, data: Any, kind: Any) -> Any:
     def release(design: Design, allowance: Allowance) -> Release | Declined:
         return release_classes(design, classes, terms, rows, allowance)
 
-    model = Stacked(kind.words, records, terms, classes.count, rows, release, rows)
+    model = Stacked(kind.words, asked.method, records, terms, classes.count, rows, release, rows)
     found = model.fit(session, problem)
     if isinstance(found, NotReleased):
         return found

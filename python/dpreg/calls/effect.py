@@ -23,6 +23,7 @@ from dpreg.base.errors import (
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family, family_from
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
+from dpreg.base.options import is_number
 from dpreg.calls.chosen import bounds_for, of_units
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
@@ -93,8 +94,6 @@ def dp_effect(
         Private.  As for `dp_lm`.
     eps : float
         Privacy parameter epsilon, greater than 0; smaller is more private.
-    delta : float, optional
-        Privacy parameter delta, as for `dp_lm`.
     treatment : str
         Column of the treatment: 0 or 1, False or True, or two levels declared in `levels`, the
         first of which is the control.  Rows with other values are dropped.
@@ -113,12 +112,7 @@ def dp_effect(
         For ``"aipw"``: public limits to which estimated probabilities of the treatment are moved.
     levels, bounds
         As for `dp_lm`.
-    unit : str, optional
-        Column that names the protected unit, such as a person with several rows.
-    max_rows : int, optional
-        Maximum number of rows used per unit, 1 by default; units with more rows are sampled, and
-        noise increases with it.
-    budget, memory, rng
+    delta, unit, max_rows, budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -251,7 +245,7 @@ def _options(asked: Request) -> TreatmentEffect:
         wanted = (Value("gaussian"), " or ", Value("binomial"))
         raise unusable("family", wanted, family.name, write("family", "gaussian"))
     if arms.propensity is not None:
-        if not _number(arms.propensity) or not _LEAST <= arms.propensity <= 1 - _LEAST:
+        if not is_number(arms.propensity) or not _LEAST <= arms.propensity <= 1 - _LEAST:
             raise unusable("propensity", "a number in (0, 1), such as 0.5", arms.propensity)
         if arms.estimator != "aipw":
             problem = f"is not used by {arms.estimator!r}"
@@ -270,14 +264,10 @@ def _options(asked: Request) -> TreatmentEffect:
 
 def _limits(overlap: object) -> tuple[float, float]:
     pair = tuple(overlap) if isinstance(overlap, Sequence) and len(overlap) == 2 else ()
-    if not pair or not all(map(_number, pair)) or not _LEAST <= pair[0] < pair[1] <= 1 - _LEAST:
+    if not pair or not all(map(is_number, pair)) or not _LEAST <= pair[0] < pair[1] <= 1 - _LEAST:
         wanted = f"two increasing numbers from {_LEAST:g} to {1 - _LEAST:g}, such as (0.05, 0.95)"
         raise unusable("overlap", wanted, overlap, leave_out("overlap"))
     return float(pair[0]), float(pair[1])
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def _with_treatment(formula: object, treatment: object, data: object) -> Any:

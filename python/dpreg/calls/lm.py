@@ -215,8 +215,6 @@ def dp_glm(
         Private.  As for `dp_lm`.
     eps : float
         Privacy parameter epsilon, greater than 0; smaller is more private.
-    delta : float, optional
-        Privacy parameter delta, as for `dp_lm`.
     family : str or Family, default "binomial"
         ``"binomial"``: a response in [0, 1]; other values are clipped to that range.  Link logit,
         probit or complementary log-log.  ``"poisson"``: counts or other nonnegative responses, link
@@ -232,9 +230,9 @@ def dp_glm(
         For families other than ``"gaussian"``: ``"auto"`` or ``"boosted_adassp"`` (a
         `BoostedAdaSSP`); for ``"binomial"`` and ``"poisson"`` also ``"tukey"`` (a `TukeyEM`), the
         Tukey median of Firth fits to many parts of the data.
-    select, k, split, levels, bounds, unit, max_rows, weights, weight_limit, budget, inference
+    delta, select, k, split, levels, bounds, unit, max_rows, weights, weight_limit, budget
         As for `dp_lm`.
-    fit_stats, diagnostics, memory, start, rng
+    inference, fit_stats, diagnostics, memory, start, rng
         As for `dp_lm`; `start` is for ``family="gaussian"``.
 
     Returns

@@ -69,10 +69,6 @@ def dp_moments(
         Private.
     eps : float
         Privacy parameter epsilon, greater than 0; smaller is more private.
-    delta : float, optional
-        Privacy parameter delta, as for `dp_lm`.
-    levels : dict, optional
-        As for `dp_lm`.
     unit : str, optional
         Column that names the protected unit.  Standard errors treat its rows as independent.
     max_rows : int, optional
@@ -80,7 +76,7 @@ def dp_moments(
     bounds : dict, optional
         ``{column: (low, high)}``, public limits of columns of the design, whose scales then cost
         nothing; as for `dp_lm`.
-    budget, memory, rng
+    delta, levels, budget, memory, rng
         As for `dp_lm`.
 
     Returns

@@ -34,6 +34,8 @@ class Stacked:
     ----------
     name : str
         In words, for the certificate.
+    fitted_by : str
+        How, for the ledger.
     records : Terms
         Of the records.
     terms : Terms
@@ -51,6 +53,7 @@ class Stacked:
     """
 
     name: str
+    fitted_by: str
     records: Terms
     terms: Terms
     count: int
@@ -71,7 +74,7 @@ class Stacked:
         claim = spending.epsilon, spending.delta
         method = BoostedAdaSSP(max_rows=self.max_rows * self.count)
         method.check(self.terms, *claim, inference=True)
-        receipt = session.pay(asked.method.name, method.cost(*claim), self.max_rows)
+        receipt = session.pay(self.fitted_by, method.cost(*claim), self.max_rows)
 
         with receipt.running():
             design = replace(problem.design(session.memory), terms=self.records)

@@ -76,8 +76,6 @@ def dp_survival(
         Private.  As for `dp_lm`.
     eps : float
         Privacy parameter epsilon, greater than 0; smaller is more private.
-    delta : float, optional
-        Privacy parameter delta, as for `dp_lm`.
     cuts : sequence of float
         Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
         not choose them by looking at the data.  What is after the last is censored there.  Four
@@ -93,14 +91,7 @@ def dp_survival(
         Needs two intervals.
     levels, bounds
         As for `dp_lm`; bounds are those of covariates.
-    unit : str, optional
-        Column that names the protected unit, such as a person with several rows.
-    max_rows : int, optional
-        Maximum number of rows used per unit, 1 by default; units with more rows are sampled, and
-        noise increases with it.
-    weights, weight_limit
-        As for `dp_lm`.
-    budget, memory, rng
+    delta, unit, max_rows, weights, weight_limit, budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -184,8 +175,9 @@ def dp_survival(
         return outcome
 
     model = Stacked(
-        "proportional hazards", records, terms, intervals, rows, release, rows, public=("cuts",)
-    )
+        "proportional hazards", Hazards.name, records, terms, intervals, rows, release, rows,
+        public=("cuts",),
+    )  # fmt: skip
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):
         return result

@@ -15,7 +15,7 @@ from dpreg.data.schema import Column, Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
 
 def arrow_column(name: str, kind: pa.DataType) -> Column:
@@ -123,11 +123,11 @@ def _ticks(kind: Any) -> tuple[type[np.signedinteger[Any]], int, bytes] | None:
         return np.int64, 1000, b"D"
     if types.is_time(kind):
         storage = np.int32 if types.is_time32(kind) else np.int64
-        return storage, _PER_SECOND[kind.unit], b"T"
+        return storage, PER_SECOND[kind.unit], b"T"
     if types.is_timestamp(kind):
-        return np.int64, _PER_SECOND[kind.unit], b"N" if kind.tz is None else b"Z"
+        return np.int64, PER_SECOND[kind.unit], b"N" if kind.tz is None else b"Z"
     if types.is_duration(kind):
-        return np.int64, _PER_SECOND[kind.unit], b"P"
+        return np.int64, PER_SECOND[kind.unit], b"P"
     return None
 
 

@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpreg import _core
+from dpreg.base.arrays import Sums
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
-Sums = NDArray[np.int64]
 
 
 def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterator[Result]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int32]
 
-_NANOS = 10**9
+NANOS = 10**9
 # Whole numbers of floats below it are keys like integers.
 MOST_WHOLE = 2.0**63
 
@@ -197,7 +197,7 @@ class Ticks(_NoNumbers):
             seconds, rest = self.values * 86400, np.zeros_like(self.values)
         else:
             seconds, rest = np.divmod(self.values, self.per_second)
-            rest *= _NANOS // self.per_second
+            rest *= NANOS // self.per_second
         payload = np.hstack([_bytes(seconds, ">i8"), _bytes(rest, ">u4")])
         return _fixed_keys(self.tag, payload, self.missing)
 

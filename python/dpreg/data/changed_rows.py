@@ -8,17 +8,16 @@ from typing import Generic
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.errors import FormulaError
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import (
     ByBlock,
-    Doubles,
     InMemory,
     Made,
     Observations,
     Statistic,
-    Sums,
 )
 from dpreg.privacy.sealed import opened
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.classes import Baseline, Ordered
-
-__all__ = ["CumulativeLikelihood", "Likelihood", "MultinomialLikelihood", "Places"]
-
-Places = NDArray[np.int64]
 
 # Linear predictors are no farther from 0, so that no probability is 0.
 _FARTHEST = 15.0
@@ -63,7 +58,7 @@ class MultinomialLikelihood:
         own = np.delete(shares, self.classes.base)
         return float(min(own.min(), ends.min()))
 
-    def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
+    def surprise(self, covariates: Doubles, code: Integers, theta: Doubles) -> Doubles:
         """Return derivatives of the log-likelihood of records by their predictors."""
         count, base = self.classes.count, self.classes.base
         # Number of the class among the others; of the base, after them.
@@ -74,13 +69,10 @@ class MultinomialLikelihood:
     def factor(self, covariates: Doubles, theta: Doubles, least: Doubles) -> tuple[Doubles, ...]:
         """Return lengths of the columns of the root of the information, and what they are below.
 
-        Returns
-        -------
-        spread : ndarray, shape (n, K - 1)
-            Diagonal of L, whose squares are no less than `least`: L L' is the information of the
-            predictors of a record, or more.
-        below : ndarray, shape (n, K - 1, K - 1)
-            Entries of L over the diagonal's entry of their column, and 1 on the diagonal.
+        Returns spread: shape (n, K - 1): diagonal of L, whose squares are no less than `least`: L
+            L' is the information of the predictors of a record, or more.
+        and below: shape (n, K - 1, K - 1): entries of L over the diagonal's entry of their column,
+            and 1 on the diagonal.
         """
         chances = self._chances(covariates, theta)
         # Probability of a class or a later one, and of a later one.
@@ -117,7 +109,6 @@ class CumulativeLikelihood:
     offsets: tuple[int, ...] = ()  # Covariates whose coefficient is 1.
 
     def constant(self, shares: Doubles) -> Doubles:
-        """As of `MultinomialLikelihood`."""
         above = 1 - np.cumsum(shares)[:-1]
         slopes = np.zeros(len(self.classes.covariates))
         slopes[list(self.offsets)] = 1.0
@@ -137,7 +128,6 @@ class CumulativeLikelihood:
         return np.append(theta[:size], edges)
 
     def usual(self, shares: Doubles) -> tuple[Doubles, Doubles]:
-        """As of `MultinomialLikelihood`."""
         none = np.zeros((1, len(self.classes.covariates)))
         spread, below = self.factor(none, self.constant(shares), np.zeros(self.classes.count))
         factor = below * spread[:, None, :]
@@ -146,7 +136,6 @@ class CumulativeLikelihood:
         return spread[0] ** 2, np.append(slope, np.sqrt(np.diag(information)))
 
     def rarest(self, shares: Doubles, theta: Doubles) -> float:
-        """As of `MultinomialLikelihood`."""
         size = len(self.classes.covariates)
         slopes, edges = theta[:size].copy(), theta[size:]
         slopes[list(self.offsets)] = 0.0
@@ -154,15 +143,13 @@ class CumulativeLikelihood:
         ends = self.family.mean(np.array([edges[0], -edges[-1]]) - far)
         return float(min(shares.min(), ends.min()))
 
-    def surprise(self, covariates: Doubles, code: Places, theta: Doubles) -> Doubles:
-        """As of `MultinomialLikelihood`."""
+    def surprise(self, covariates: Doubles, code: Integers, theta: Doubles) -> Doubles:
         slope, chance, _ = self._parts(covariates, theta)
         number = np.arange(self.classes.count)
         above = (code[:, None] == number + 1) / chance[:, 1:]
         return np.asarray(slope * (above - (code[:, None] == number) / chance[:, :-1]))
 
     def factor(self, covariates: Doubles, theta: Doubles, least: Doubles) -> tuple[Doubles, ...]:
-        """As of `MultinomialLikelihood`."""
         slope, chance, below_mean = self._parts(covariates, theta)
         number = np.arange(self.classes.count)
         next_mean = np.column_stack([below_mean[:, 1:], np.ones(len(slope))])
@@ -173,7 +160,6 @@ class CumulativeLikelihood:
         return np.sqrt(np.maximum(square, least)), below
 
     def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
-        """As of `MultinomialLikelihood`."""
         moved = covariates.copy()
         moved[:, list(self.offsets)] = 0.0
         return self.classes.columns(moved, factor)

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
-from dpreg.data.class_likelihoods import Likelihood, Places
-
-__all__ = ["RowsOfStep"]
-
+from dpreg.base.arrays import Doubles, Integers
+from dpreg.data.class_likelihoods import Likelihood
 
 # Entries of rows are finite.
 _FARTHEST = 1e300
@@ -40,7 +37,7 @@ class RowsOfStep:
     least: Doubles
 
     @np.errstate(all="ignore")  # a warning would be about a cell
-    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
         """Return regressors and response of the rows, and how many are of each record.
 
         The response of a record is the number of its class, from 0; a record with another one has

@@ -9,8 +9,6 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.levels import Level
 
-__all__ = ["Baseline", "Classes", "Ordered"]
-
 
 @dataclass(frozen=True, slots=True)
 class Classes:
@@ -55,14 +53,9 @@ class Ordered(Classes):
     def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
         """Return combinations of the columns of predictors.
 
-        Parameters
-        ----------
-        covariates : ndarray, shape (n, d)
-        factor : ndarray, shape (n, m, K - 1)
-
-        Returns
-        -------
-        ndarray, shape (n, m, number of coefficients)
+        covariates: shape (n, d)
+        factor: shape (n, m, K - 1)
+        Returns an array of shape (n, m, number of coefficients).
         """
         slopes = factor.sum(axis=2)[:, :, None] * covariates[:, None, :]
         return np.concatenate([slopes, -factor], axis=2)
@@ -97,7 +90,6 @@ class Baseline(Classes):
         return np.concatenate([blank, values] * self.count)
 
     def columns(self, covariates: Doubles, factor: Doubles) -> Doubles:
-        """As of `Ordered`."""
         own = np.column_stack([np.ones(len(covariates)), covariates])
         made = factor[:, :, :, None] * own[:, None, None, :]
         return made.reshape(*factor.shape[:2], self.count * own.shape[1])

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.errors import SchemaError, a_kind
 from dpreg.base.levels import Level
 from dpreg.data.arrow import arrow_schema
 from dpreg.data.cells import Cells
 from dpreg.data.frames import frame_source
 from dpreg.data.objects import Objects
-from dpreg.data.observations import Sums
 from dpreg.data.parquet import pieces
 from dpreg.data.partitioned import PartitionedSource, Task
 from dpreg.data.schema import Column, Schema

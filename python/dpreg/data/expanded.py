@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_blocks
 from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import GroupBlock, by_group
-from dpreg.data.observations import ByBlock, Collector, Doubles, Made, Observations, Statistic
+from dpreg.data.observations import ByBlock, Collector, Made, Observations, Statistic
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
-
-__all__ = ["ExpandedRows", "Expansion", "expanded"]
 
 # Regressors and response of records; returns those of rows, record after record, and how many are
 # of each.

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.errors import SchemaError, a_kind, write
-from dpreg.data.arrow import arrow_cells, arrow_column, arrow_schema
+from dpreg.data.arrow import PER_SECOND, arrow_cells, arrow_column, arrow_schema
 from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column, Kind, Schema
 from dpreg.data.source import BATCH_ROWS, MemorySource, RowSource, StreamSource
 
 Sliced = Callable[[slice], Cells]
-_UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
 
 def frame_source(data: Any) -> RowSource:
@@ -260,8 +259,8 @@ def _masked_column(name: str, values: np.ma.MaskedArray[Any, Any]) -> tuple[Colu
 
 def _numpy_ticks(values: Any, tag: bytes) -> Cells:
     unit, count = np.datetime_data(values.dtype)
-    if unit not in _UNITS or count != 1:
+    if unit not in PER_SECOND or count != 1:
         return Objects(values)  # of days, say, one by one
     missing = np.isnat(values)
     ticks = np.where(missing, 0, values.view(np.int64))
-    return Ticks(ticks, _UNITS[unit], tag, missing)
+    return Ticks(ticks, PER_SECOND[unit], tag, missing)

@@ -10,11 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.observations import InMemory, Observations
 from dpreg.data.spool import Spool
-
-Places = NDArray[np.int64]
 
 # Of the memory that rows may take, what the groups of one block take, about.
 _SHARE = 1 / 8
@@ -92,7 +90,7 @@ def _rows_of_a_block(observations: Observations, count: int) -> int:
     return max(wanted, -(-count // _MOST_BLOCKS), 1)
 
 
-def _cuts(offsets: Places, most: int, step: int) -> Places:
+def _cuts(offsets: Integers, most: int, step: int) -> Integers:
     """Return the first groups of blocks of about `most` rows, and the number of groups."""
     groups, cuts = len(offsets) - 1, [0]
     if groups == 0:  # one block, without rows: who sums blocks need not ask whether there are any
@@ -109,16 +107,16 @@ def _cuts(offsets: Places, most: int, step: int) -> Places:
 class _Pieces:
     """Parts of blocks as they were read, of one new block each, and their numbers by that."""
 
-    spool: Spool[tuple[Doubles, Doubles, Places]]
+    spool: Spool[tuple[Doubles, Doubles, Integers]]
     numbers: list[list[int]]
     columns: int
 
 
-def _divided(observations: Observations, rows: Places, begins: Places) -> _Pieces:
+def _divided(observations: Observations, rows: Integers, begins: Integers) -> _Pieces:
     """Divide rows by the block that has their place in `rows`; `begins` of blocks, and the end."""
     places = np.full(observations.count, -1)
     places[rows] = np.arange(len(rows))
-    spool: Spool[tuple[Doubles, Doubles, Places]] = Spool(0.0)
+    spool: Spool[tuple[Doubles, Doubles, Integers]] = Spool(0.0)
     numbers: list[list[int]] = [[] for _ in begins[:-1]]
     start, columns = 0, 0
     for X, y in observations.blocks():

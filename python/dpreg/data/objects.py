@@ -16,18 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.levels import Level
-from dpreg.data.cells import MOST_WHOLE, Numbers
+from dpreg.data.cells import MOST_WHOLE, NANOS, Codes, Numbers
 
 if TYPE_CHECKING:
     import pyarrow
-
-Codes = NDArray[np.int32]
-
-_NANOS = 10**9
 
 # A double beyond holds whole numbers only, and this many bits hold any integer of a container.
 _INTEGER_BYTES = 16
@@ -163,8 +158,8 @@ def _time_key(cell: Any) -> bytes | None:
 
 
 # Nanoseconds; other units of numpy are no whole number of them.
-_UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": _NANOS, "m": 60 * _NANOS, "h": 3600 * _NANOS,
-          "D": 86400 * _NANOS, "W": 604800 * _NANOS}  # fmt: skip
+_UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS,
+          "D": 86400 * NANOS, "W": 604800 * NANOS}  # fmt: skip
 
 
 def _numpy_key(cell: Any) -> bytes | None:
@@ -172,7 +167,7 @@ def _numpy_key(cell: Any) -> bytes | None:
     if unit not in _UNITS or np.isnat(cell):
         return None
     tag = b"N" if _is(cell, (np.datetime64,)) else b"P"
-    return _ticks(tag, *divmod(int(cell.view("i8")) * count * _UNITS[unit], _NANOS))
+    return _ticks(tag, *divmod(int(cell.view("i8")) * count * _UNITS[unit], NANOS))
 
 
 def _ticks(tag: bytes, seconds: int, nanos: int) -> bytes:

@@ -11,14 +11,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles as Doubles
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
 from dpreg.privacy.sealed import Counts, Sealed
-
-Sums = NDArray[np.int64]
 
 # What a statistic makes of its sums is sealed: `Design.total` hands it out.
 _Sealed = Sealed[Any] | tuple[Sealed[Any], ...]

@@ -13,18 +13,17 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.observations import (
     BlockSums,
     ByBlock,
     Collector,
-    Doubles,
     Made,
     Observations,
     RowCount,
     Statistic,
-    Sums,
 )
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch, RowSource, quietly

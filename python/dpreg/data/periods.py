@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
-
-Places = NDArray[np.int64]
+from dpreg.base.arrays import Doubles, Integers
 
 # The logarithm of the percentage of its interval in which a row was at risk: so that hardly any is
 # near 0, and its scale is found.
@@ -70,7 +67,7 @@ class Periods:
         found.update({f"{name}:{interval}": crossed for name in self.strata for interval in later})
         return found
 
-    def columns(self, covariates: Doubles, strata: Doubles, interval: Places) -> Doubles:
+    def columns(self, covariates: Doubles, strata: Doubles, interval: Integers) -> Doubles:
         """Return the columns `names` of rows, each in the interval of that number."""
         varying = [self.covariates.index(name) for name in self.varying]
         later = (interval[:, None] == np.arange(1, self.count)).astype(np.float64)
@@ -112,7 +109,7 @@ class RowsOfPeriods:
     weighted: bool = False  # The last column of a record is its weight, and is that of its rows.
 
     @np.errstate(all="ignore")  # a warning would be about a cell
-    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
         """Return regressors and response of the rows, and how many are of each record.
 
         A record has a row in each interval in which it is at risk, that of its event being the last
@@ -132,7 +129,7 @@ class RowsOfPeriods:
         return rows, happened.astype(np.float64), counts
 
     def _made(
-        self, X: Doubles, y: Doubles, begin: Doubles, record: Places, interval: Places
+        self, X: Doubles, y: Doubles, begin: Doubles, record: Integers, interval: Integers
     ) -> Doubles:
         """Return the row of each record in the interval."""
         edges = np.array(self.periods.edges)
@@ -149,7 +146,7 @@ class RowsOfPeriods:
         ]
         return np.column_stack(parts)
 
-    def events(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
+    def events(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
         """See `RowsOfEvents`."""
         begin, _, last, event = self._stays(X, y, np.array(self.periods.edges))
         record = np.flatnonzero(event == 1)
@@ -162,7 +159,7 @@ class RowsOfPeriods:
 
     def _stays(
         self, X: Doubles, y: Doubles, edges: Doubles
-    ) -> tuple[Doubles, Places, Places, Places]:
+    ) -> tuple[Doubles, Integers, Integers, Integers]:
         """Return since when records are at risk, their first and last interval, and the event.
 
         The event is -1 if a record has no row.
@@ -194,7 +191,7 @@ class RowsOfEvents:
     of: RowsOfPeriods
 
     @np.errstate(all="ignore")  # a warning would be about a cell
-    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Places]:
+    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
         """Return rows of `RowsOfPeriods`, those whose response is 1.
 
         Here the response is the number of the interval, stratum after stratum.

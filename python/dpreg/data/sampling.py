@@ -10,7 +10,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable, write
 from dpreg.data.design import Design
 from dpreg.data.observations import Observations
-from dpreg.data.units import Units
+from dpreg.data.units import Units, unit_means
 from dpreg.privacy.sealed import opened
 
 _MOST_ROWS = 10**5
@@ -99,18 +99,6 @@ def one_row_a_unit(design: Design, bounds: Doubles) -> Design:
         return design
     low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
     X, y = rows.arrays()
-    X = _means(np.clip(X, low[:-1], high[:-1]), units)
-    y = _means(np.clip(y, low[-1], high[-1]), units)
+    X = unit_means(np.clip(X, low[:-1], high[:-1]), units)
+    y = unit_means(np.clip(y, low[-1], high[-1]), units)
     return Design.of(X, y, design.terms)
-
-
-def _means(values: Doubles, units: Units) -> Doubles:
-    """Mean of the rows of each unit; a unit has at least one."""
-    first = units.offsets[:-1].astype(np.intp)
-    if not len(first):
-        return values[:0]
-    counts = np.diff(units.offsets.astype(np.int64)).astype(np.float64)
-    # A sum of huge cells may overflow: a warning would be about a cell.
-    with np.errstate(all="ignore"):
-        sums = np.add.reduceat(values[units.rows.astype(np.intp)], first, axis=0)
-        return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))

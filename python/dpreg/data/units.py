@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Doubles
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -30,6 +32,18 @@ class Units:
         offsets = np.concatenate([[0], np.cumsum(counts)])
         rows = np.argsort(numbers, kind="stable")
         return cls(offsets.astype(np.uint64), rows.astype(np.uint64))
+
+
+def unit_means(values: Doubles, units: Units) -> Doubles:
+    """Return the mean of the rows of each unit; a unit has at least one."""
+    first = units.offsets[:-1].astype(np.intp)
+    if not len(first):
+        return values[:0]
+    counts = np.diff(units.offsets.astype(np.int64)).astype(np.float64)
+    # A sum of huge cells may overflow: a warning would be about a cell.
+    with np.errstate(all="ignore"):
+        sums = np.add.reduceat(values[units.rows.astype(np.intp)], first, axis=0)
+        return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
 
 
 class UnitNumbers:

@@ -10,7 +10,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import Collector
-from dpreg.data.units import Units
+from dpreg.data.units import Units, unit_means
 from dpreg.privacy.sealed import opened
 
 
@@ -40,15 +40,10 @@ def within_units(design: Design) -> Design:
 
 def _deviations(values: Doubles, units: Units) -> Doubles:
     """Return deviations from the means of units, unit after unit."""
-    first = units.offsets[:-1].astype(np.intp)
-    if not len(first):
-        return values
-    values = values[units.rows.astype(np.intp)]
     counts = np.asarray(np.diff(units.offsets.astype(np.int64)), dtype=np.int64)
-    # A sum of huge cells may overflow, and a warning would be about a cell; the row is 0 then.
+    # Of huge cells a mean may overflow, and a warning would be about a cell; the row is 0 then.
     with np.errstate(all="ignore"):
-        sums: Doubles = np.add.reduceat(values, first, axis=0)
-        means = sums / counts.reshape(-1, 1)
-        result: Doubles = values - np.repeat(means, counts, axis=0)
+        means = np.repeat(unit_means(values, units), counts, axis=0)
+        result: Doubles = values[units.rows.astype(np.intp)] - means
     result[~np.isfinite(result).all(axis=1)] = 0.0
     return result

@@ -91,12 +91,8 @@ class Declined:
 def with_offsets(release: Release, terms: Terms) -> Release:
     """Put offsets among the coefficients: each is 1, and known.
 
-    Parameters
-    ----------
-    release : Release
-        Without them.
-    terms : Terms
-        With them.
+    release: without them.
+    terms: with them.
     """
     given = [int(terms.intercept) + j for j in terms.given]
     size = len(terms.coefficients)

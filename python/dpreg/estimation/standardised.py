@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,13 +23,13 @@ from dpreg.estimation.inference.covariance import (
 )
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
-from dpreg.estimation.releases.column_scaling import MOST_CELLS, column_scales
+from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.dispersion import released_dispersion
 from dpreg.estimation.releases.limits import prediction_limits, regressor_limits
 from dpreg.estimation.releases.residuals import DISPERSION, Extras, line_of, released_extras
 from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_scales
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
-from dpreg.estimation.releases.standardisation import Scales, Standardisation
+from dpreg.estimation.releases.standardisation import MOMENT_PASSES, Scales, Standardisation
 
 COMPOSITION = "Gaussian (GDP)"
 # Of the squared mu, for the vote on predictions.
@@ -38,8 +37,6 @@ VOTE_SHARE = 0.01
 # Rows times the mu of 4% are fewer than this: matrices of rows, norms and products of scores would
 # leave little for scores, and tell little.
 _FEW, _FEW_SHARE = 60.0, 0.04
-# Without errors, rows are at least so many deviations of the noise in counts of columns.
-_ROWS = 16.0
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 
 
@@ -108,16 +105,6 @@ class Standardised:
             else response_not_found(self.scales, self.noise, COMPOSITION)
         )
 
-    @property
-    def too_few(self) -> Declined | None:
-        """As `declined`, also where rows are too few for a fit without errors, which hides it."""
-        searched = ~self.scales.given
-        mu = self.noise.share(MOST_CELLS)
-        hidden = math.sqrt(searched.sum()) * self.noise.rows / mu
-        if searched[-1] and self.scales.units < _ROWS * hidden:
-            return response_not_found(self.scales, self.noise, COMPOSITION)
-        return self.declined
-
     def not_estimable(self) -> Declined:
         """Return what to say when no coefficient was found."""
         return Declined(
@@ -137,14 +124,9 @@ class Standardised:
     ) -> Release:
         """Release coefficients in the user's units.
 
-        Parameters
-        ----------
-        theta : ndarray, shape (w,)
-            Released, in the units of `units`.
-        units : StandardUnits
-            Of the columns that are used.
-        error : EstimateError or None
-            Of `theta`; None without inference.
+        theta: shape (w,): released, in the units of `units`.
+        units: of the columns that are used.
+        error: of `theta`; None without inference.
         """
         terms = self.design.terms
         d = len(terms.regressors)
@@ -213,10 +195,7 @@ class Standardised:
 def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
     """Keep at most `max_rows` rows of each unit, and find the scales of all columns.
 
-    Parameters
-    ----------
-    passes : int
-        Over the rows, at most, that of `Standardised.released` among them.
+    passes: over the rows, at most, that of `Standardised.released` among them.
     """
     resuming = 0 if allowance.start is None else RESUMED_PASSES
     expect(passes + resuming + allowance.extras.passes)
@@ -237,12 +216,18 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
 
 
 def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
-    """As `scaled`, with noisy means: without, means of rare counts were twice as large."""
-    expect(passes + allowance.extras.passes)
+    """As `scaled`, for predictions, with noisy histograms, means and variances.
+
+    With the scales of `column_scales` the held-out R squared of 15,641 rows of 55 columns, most of
+    them indicators of few rows, was .42 for .63 at eps = .5, as a ridge holds back what noise
+    makes short; and means of rare counts were twice as large.
+    """
+    expect(MOMENT_PASSES + passes + allowance.extras.passes)
     noise = releases_for(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
     scales = Standardisation().release(design, noise, column_bounds(design.terms))
-    return with_scales(design, noise, scales, 0.0, allowance.extras)
+    vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
+    return with_scales(design, noise, scales, vote, allowance.extras)
 
 
 def releases_for(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import numbers
 
 from dpreg.base.errors import BudgetError, Words, got, write
+from dpreg.base.options import is_number
 
 
 def _real(name: str, value: object, example: float) -> float:
-    # numbers.Real also admits numpy's scalars; a bool is a number by accident only.
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not is_number(value):
         raise _refused(name, "must be a number", value, write(name, example))
     try:
-        return float(value)
+        return float(value)  # type: ignore[arg-type]
     except OverflowError:
         raise BudgetError(name, "must be a number that fits a double") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpreg.base.text import counted
 from dpreg.privacy.account import composed
@@ -14,20 +14,28 @@ from dpreg.privacy.charge import Charge
 if TYPE_CHECKING:
     import pandas as pd
 
-_COLUMNS = ["time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
-            "failure", "status", "stratum", "unit"]  # fmt: skip
+# Columns of a table of charges, and what is in them: of the charge, or of what was paid.
+_WORDS = ("time", "user", "data", "label", "formula", "method")
+AMOUNTS = {"eps": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho", "failure": "failure"}
+
+
+def columns_of(charges: Sequence[Charge]) -> dict[str, list[Any]]:
+    """Return the columns of `Budget.to_frame`: texts, and amounts of what was paid."""
+    amounts = {name: [getattr(c.paid, of) for c in charges] for name, of in AMOUNTS.items()}
+    return {
+        **{name: [getattr(c, name) for c in charges] for name in _WORDS},
+        **amounts,
+        "status": [c.status for c in charges],
+        "stratum": ["" if c.stratum is None else str(c.stratum) for c in charges],
+        "unit": [c.unit for c in charges],
+    }
 
 
 def frame_of(charges: Sequence[Charge]) -> pd.DataFrame:
     """Return one row per charge."""
     import pandas as pd
 
-    rows = [
-        (c.time, c.user, c.data, c.label, c.formula, c.method, c.epsilon, c.delta, c.paid.mu,
-         c.paid.rho, c.paid.failure, c.status, "" if c.stratum is None else str(c.stratum), c.unit)
-        for c in charges
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    return pd.DataFrame(columns_of(charges))
 
 
 def shares_of(accounting: Accounting, charges: Sequence[Charge]) -> tuple[str, list[float]]:

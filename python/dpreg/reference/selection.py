@@ -111,7 +111,7 @@ def _tau(x: Doubles, y: Doubles) -> float:
     n = len(x)
     order = np.lexsort((y, x))
     ranks = np.unique(y[order], return_inverse=True)[1]
-    return n / 2 - 2 * _core.inversions_by_merging(ranks.tolist()) / (n - 1)
+    return n / 2 - 2 * _core.count_inversions(ranks.tolist(), n) / (n - 1)
 
 
 def sub_lasso(

@@ -119,13 +119,8 @@ def sketch_epsilon(level: float, rows: int, times: int, delta: float) -> float:
     `level` or more. The Renyi divergence of order a between sketches of neighbours is at most
     rows / (2 (a - 1)) (a log(1 - 1/level) - log(1 - a/level)); Lev et al. (2025).
 
-    Parameters
-    ----------
-    level : float
-        Greater than 1.
-    rows, times : int
-        Rows of a sketch, and how many independent sketches there are.
-    delta : float
+    level: greater than 1.
+    rows, times: rows of a sketch, and how many independent sketches there are.
     """
 
     def epsilon(order: float) -> float:

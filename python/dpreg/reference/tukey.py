@@ -15,7 +15,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.mechanisms._inputs import doubles
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import NOT_CLAIMED, Doubles, Rng
+from dpreg.reference._published import NOT_CLAIMED, Doubles, Rng, laplace
 
 Form = Literal["text", "algorithm", "code"]
 
@@ -148,7 +148,8 @@ def tukey_em_of_models(
     if form == "code" and distance >= 0:
         distance += 1  # where its binary search ends
     params = None
-    if distance + _laplace(half if form == "code" else 1 / half, bits) >= _threshold(half, delta):
+    noise = laplace(half if form == "code" else 1 / half, 1, bits)
+    if distance + float(noise[0]) >= math.log(1 / (2 * delta)) / half:
         params = _draw(sides, half, form, bits)
     return PublishedTukeyEM(
         params, distance, f"TukeyEM, Amin et al. (2023), {_NAMES[form]}", _CLAIMS[form]
@@ -156,15 +157,6 @@ def tukey_em_of_models(
 
 
 _NAMES = {"text": "Section 3", "algorithm": "Algorithms 1 to 4", "code": "reference code"}
-
-
-def _threshold(eps: float, delta: float) -> float:
-    return math.log(1 / (2 * delta)) / eps
-
-
-def _laplace(scale: float, bits: _core.BitSource) -> float:
-    first, second = _core.standard_exponential(bits, 2)
-    return scale * float(first - second)
 
 
 def _sides(points: Doubles) -> Doubles:

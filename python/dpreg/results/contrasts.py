@@ -11,11 +11,10 @@ from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.law import TailLaw, check_alpha
+from dpreg.results.summary import Summary, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dpreg.results.summary import Summary
 
 
 # Eigenvalues of a covariance below this share of the largest count as 0.
@@ -95,8 +94,6 @@ class Contrasts:
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the table, printable as text, HTML and LaTeX."""
-        from dpreg.results.summary import Summary, table_of
-
         null = [f"{value:g}" for value in self.null]
         table = table_of(self.summary_frame(alpha), alpha, "Test for Constraints", null)
         return Summary((table,), tuple(f"Note: {note}." for note in self.notes))

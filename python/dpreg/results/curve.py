@@ -12,6 +12,7 @@ from scipy import special, stats
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.options import is_number, is_whole
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.concordance import concordance
 from dpreg.estimation.inference.law import check_alpha
@@ -24,13 +25,13 @@ from dpreg.estimation.inference.life_table import (
     log_rank,
 )
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.curve_summary import curve_summary, lines_below
 from dpreg.results.document import Saved
+from dpreg.results.summary import Summary, said_below
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from dpreg.results.summary import Summary
 
 Counts = NDArray[np.int64]
 Columns = dict[str, Any]
@@ -287,7 +288,7 @@ class DPCurve(Saved):
         >>> fit = dpreg.dp_survival("Surv(days, died) ~ 1", d, 0.9, 1e-6, budget=budget,
         ...                         cuts=curve.event_cuts(4))
         """
-        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+        if not is_whole(count) or count < 1:
             raise unusable("count", "an integer of at least 1, such as 6", count)
         return [float(cut) for cut in event_cuts(self.exits, self.edges, int(count))]
 
@@ -300,9 +301,6 @@ class DPCurve(Saved):
 
     def summary(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Summary:
         """Return the curves, means and the test, printable as text, HTML and LaTeX."""
-        from dpreg.results.curve_summary import curve_summary, lines_below
-        from dpreg.results.summary import said_below
-
         limits = "simultaneous" if simultaneous else "pointwise"
         first, *means = lines_below(self.rmst(alpha=alpha), self.edges[-1], alpha, limits)
         tests = [str(self.logrank())] if len(self.groups) > 1 else []
@@ -327,7 +325,7 @@ class DPCurve(Saved):
             raise ValueError("variances: these must be two, and at least 0")
 
 
-def _number(name: str, value: object) -> float:
-    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+def _number(name: str, value: Any) -> float:
+    if not is_number(value):
         raise unusable(name, "a number", value)
     return float(value)

@@ -62,7 +62,11 @@ _REASONS = {
     "n": "write nobs, a private estimate",
     "df_resid": _COUNT,
     "pred_table": "it counts records; diagnostics=True in the call pays for plot_calibration()",
-    "get_margeff": "write marginal_effects(data), over rows that need no protection",
+    **dict.fromkeys(("exp", "odds"), "write tidy(exp=True) or summary(exp=True)"),
+    **dict.fromkeys(
+        ("margeff", "margins", "get_margeff"),
+        "write marginal_effects(data), over rows that need no protection",
+    ),
 }  # fmt: skip
 
 

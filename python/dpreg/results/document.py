@@ -46,6 +46,11 @@ class Saved:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(why_absent(name, type(self)))
 
+    @property
+    def released(self) -> bool:
+        """True; False for `NotReleased`."""
+        return True
+
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
         of = next(each for each in type(self).__mro__ if "_document" in vars(each))

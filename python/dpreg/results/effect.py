@@ -118,11 +118,6 @@ class DPEffect(Saved):
     _blank: ClassVar[bool] = True
 
     @property
-    def released(self) -> bool:
-        """True; False for `NotReleased`."""
-        return True
-
-    @property
     def nobs(self) -> float:
         """Private estimate of the number of rows."""
         return self.units

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpreg.base.errors import ArgumentError, Choice, Value, unusable
+from dpreg.base.errors import Choice, Value, unusable
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
+from dpreg.results import predict
 from dpreg.results.contrasts import wald_columns
 from dpreg.results.described import why_absent
 from dpreg.results.document import Saved, check_fit
 from dpreg.results.fitted import estimated
+from dpreg.results.summary import Summary, summarize
 from dpreg.results.testing import LinearTests
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from dpreg.results.summary import Summary
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -97,11 +97,6 @@ class DPResults(Saved, LinearTests):
 
     _document: ClassVar[tuple[str, str, int]] = ("this is not a dpreg result", "dpreg_results", 8)
     _blank: ClassVar[bool] = True
-
-    @property
-    def released(self) -> bool:
-        """True; False for `NotReleased`."""
-        return True
 
     @property
     def tvalues(self) -> pd.Series:
@@ -197,19 +192,14 @@ class DPResults(Saved, LinearTests):
         -------
         Series, or DataFrame with columns mean, std err, lower and upper
         """
-        from dpreg.results.predict import design_rows, error_variance, mean_intervals
-
-        if data is None:
-            why = "must be given: predictions for the records of the fit are private"
-            raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
         if interval not in (None, "confidence", "prediction"):
             wanted = (Value(None), ", ", Value("confidence"), " or ", Value("prediction"))
             raise unusable("interval", wanted, interval)
-        scale = error_variance(self) if interval == "prediction" else 0.0
+        scale = predict.error_variance(self) if interval == "prediction" else 0.0
         if which not in ("mean", "linear"):
             raise unusable("which", Choice(("mean", "linear")), which)
         alpha = check_alpha(alpha)
-        rows = design_rows(self.formula, self.schema, data, self.names)
+        rows = predict.design_rows(self.formula, self.schema, data, self.names)
         X = rows.X
         least, most = -np.inf, np.inf
         if winsorise and self.limits is not None:
@@ -220,7 +210,9 @@ class DPResults(Saved, LinearTests):
         family = self.family if which == "mean" else GAUSSIAN
         predictor = X @ self.estimates
         if interval is not None:
-            return mean_intervals(self, rows, predictor, alpha, family, (least, most), scale)
+            return predict.mean_intervals(
+                self, rows, predictor, alpha, family, (least, most), scale
+            )
         return rows.series(np.clip(family.mean(predictor), least, most))
 
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
@@ -239,9 +231,7 @@ class DPResults(Saved, LinearTests):
             Columns dy/dx, std err, z, P>|z|, lower and upper; rows are the coefficients but the
             intercept.  Of a dummy it is the derivative, not the difference.
         """
-        from dpreg.results.predict import marginal_effects
-
-        return marginal_effects(self, data, check_alpha(alpha))
+        return predict.marginal_effects(self, data, check_alpha(alpha))
 
     @property
     def rsquared(self) -> float:
@@ -272,9 +262,7 @@ class DPResults(Saved, LinearTests):
         ValueError
             If ``fit_stats=True`` was not asked for.
         """
-        from dpreg.results.predict import stats_table
-
-        return stats_table(self.stats, check_alpha(alpha))
+        return predict.stats_table(self.stats, check_alpha(alpha))
 
     def plot_residuals(self, ax: Axes | None = None) -> Axes:
         """Draw noisy numbers of rows by fitted mean and residual; needs ``diagnostics=True``."""
@@ -307,8 +295,6 @@ class DPResults(Saved, LinearTests):
     @hinted("summary")
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; `exp` as for `tidy`."""
-        from dpreg.results.summary import summarize
-
         return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp)
 
     @classmethod

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.options import is_whole
 from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.joint_moments import SquaredNorm
 from dpreg.estimation.inference.law import NORMAL, check_alpha
@@ -99,7 +100,7 @@ def _difference(moments: Models, one: SquaredNorm, other: SquaredNorm) -> float:
 def all_subsets(moments: Models, formula: str, best: int) -> pd.DataFrame:
     """Return the best models that leave terms out: see `DPMoments.subsets`."""
     model = moments.model(formula)
-    if isinstance(best, bool) or not isinstance(best, int | np.integer) or best < 1:
+    if not is_whole(best) or best < 1:
         raise unusable("best", "a whole number of at least 1", best)
     terms = bound_formula(formula, schema_from_dict(moments.schema)).terms
     if len(terms) > _MOST_TERMS:

@@ -11,16 +11,16 @@ import numpy as np
 from dpreg.base.errors import ArgumentError
 from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
+from dpreg.results import moment_models
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.document import Saved
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Models
+from dpreg.results.summary import Summary
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from dpreg.results.summary import Summary
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -69,11 +69,6 @@ class DPMoments(Saved, Models):
     _document: ClassVar[tuple[str, str, int]] = ("these are not moments", "dpreg_moments", 2)
 
     @property
-    def released(self) -> bool:
-        """True."""
-        return True
-
-    @property
     def nobs(self) -> float:
         """Private estimate of the number of rows."""
         return self.units
@@ -117,10 +112,9 @@ class DPMoments(Saved, Models):
         DPResults
             Its notes have the first-stage statistic of each regressor that is not an instrument.
         """
-        from dpreg.results.moment_models import exogenous_model, two_stage_fit
-
         model = self.model(formula)
-        return two_stage_fit(self, model, exogenous_model(self, model, instruments))
+        exogenous = moment_models.exogenous_model(self, model, instruments)
+        return moment_models.two_stage_fit(self, model, exogenous)
 
     def anova(self, small: str, large: str) -> WaldTest:
         """Test the smaller of two nested models: that the other coefficients are all 0.
@@ -152,9 +146,7 @@ class DPMoments(Saved, Models):
         """
         import pandas as pd
 
-        from dpreg.results.moment_models import rsquared
-
-        return pd.Series(rsquared(self, self.model(formula), alpha))
+        return pd.Series(moment_models.rsquared(self, self.model(formula), alpha))
 
     def compare(self, formulas: Sequence[str]) -> pd.DataFrame:
         """Lay models of one response side by side: R squared, sigma, AIC and BIC.
@@ -165,9 +157,7 @@ class DPMoments(Saved, Models):
             One row per formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
             deviation that privacy noise gives the difference of its AIC from that of the first.
         """
-        from dpreg.results.moment_models import compare_models
-
-        return compare_models(self, [self.model(formula) for formula in formulas])
+        return moment_models.compare_models(self, [self.model(formula) for formula in formulas])
 
     def subsets(self, formula: str, best: int = 10) -> pd.DataFrame:
         """Compare all models that leave terms of `formula` out; return the `best` by BIC.
@@ -175,15 +165,11 @@ class DPMoments(Saved, Models):
         Factors are kept or left out as a whole.  Intervals of a model that was chosen so are too
         narrow, as after every selection: test it on other data, or choose before looking.
         """
-        from dpreg.results.moment_models import all_subsets
-
-        return all_subsets(self, formula, best)
+        return moment_models.all_subsets(self, formula, best)
 
     def vif(self, formula: str) -> pd.Series:
         """Variance inflation of each regressor: 1 / (1 - R squared) on the others."""
-        from dpreg.results.moment_models import inflation
-
-        return inflation(self, self.model(formula))
+        return moment_models.inflation(self, self.model(formula))
 
     def corr(self) -> pd.DataFrame:
         """Correlations of all columns; NaN for columns whose scale is not estimable."""
@@ -199,17 +185,13 @@ class DPMoments(Saved, Models):
 
     def summary(self) -> Summary:
         """Return means, deviations and correlations, printable as text, HTML and LaTeX."""
-        from dpreg.results.moment_models import summarize_moments
-
-        return summarize_moments(self)
+        return moment_models.summarize_moments(self)
 
     def _labelled(self, which: int) -> pd.DataFrame:
         import pandas as pd
 
-        from dpreg.results.moment_models import correlations
-
         labels = pd.Index(self.names)
-        return pd.DataFrame(correlations(self)[which], index=labels, columns=labels)
+        return pd.DataFrame(moment_models.correlations(self)[which], index=labels, columns=labels)
 
     @classmethod
     def _check(cls, data: Mapping[str, Any]) -> None:

@@ -109,6 +109,9 @@ def design_rows(
     names: Sequence[str] | None = None,
 ) -> NewRows:
     """Evaluate the right-hand side of `formula` on `data`; with `names`, those columns only."""
+    if data is None:
+        why = "must be given: predictions for the records of the fit are private"
+        raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
     if not schema:
         raise ArgumentError(
             "predict",

@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError
 from dpreg.results.contrasts import errors_where_known
 from dpreg.results.document import parsed, reading
 from dpreg.results.fit import DPResults
@@ -92,9 +91,6 @@ class StackedResults(DPResults, ABC):
 
     def _new(self, data: Any, *, winsorise: bool) -> NewRows:
         """Return the columns of new records, in the order of the model."""
-        if data is None:
-            why = "must be given: predictions for the records of the fit are private"
-            raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
         names, schema = self._of_records, self.schema if self.columns else {}
         found = design_rows(self.columns or self.formula, schema, data, names)
         X = found.X[:, [1 + found.names.index(name) for name in names]]

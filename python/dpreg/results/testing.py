@@ -19,6 +19,7 @@ from dpreg.results.contrasts import (
     joint_test,
 )
 from dpreg.results.fitted import Fitted
+from dpreg.results.predict import term_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,8 +142,6 @@ class LinearTests(Fitted):
 
     def _terms(self) -> dict[str, list[int]]:
         """Return the places of the coefficients of each term of the formula."""
-        from dpreg.results.predict import term_columns
-
         return term_columns(self.formula, self.schema, self.names)
 
     def _joint(

@@ -20,6 +20,9 @@ from dpreg.data.source import RowSource
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.partition import StratumBudget
 
+# Of `fit`, whose signature scikit-learn asks whether it takes weights.
+EQUAL_WEIGHTS = "rows have equal weight here; dpreg.{}() has weights='w', for the column 'w'"
+
 
 class Private(BaseEstimator):  # type: ignore[misc]
     """What all estimators are made of.

@@ -21,7 +21,7 @@ from dpreg.estimation.base import Method
 from dpreg.privacy.budget import Budget
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-from dpreg.sklearn.estimator import Private
+from dpreg.sklearn.estimator import EQUAL_WEIGHTS, Private
 
 
 class NotReleasedError(RuntimeError):
@@ -150,6 +150,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     ) -> None:
         self._take(locals())
 
+    @hinted("DPLinearRegression.fit", sample_weight=EQUAL_WEIGHTS.format("dp_lm"))
     def fit(self, X: Any, y: Any) -> DPLinearRegression:
         """Release a model; spends `eps` and `delta`.
 
@@ -200,10 +201,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     Notes
     -----
-    As for `DPLinearRegression`, scores are **not private**.
-
-    A sparse `X` is made dense, which takes 8 n d bytes; `dpreg.mechanisms.dp_frank_wolfe` takes it
-    as it is.
+    As for `DPLinearRegression`: scores are **not private**, and a sparse `X` is made dense.
 
     Examples
     --------
@@ -232,6 +230,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     ) -> None:
         self._take(locals())
 
+    @hinted("DPLogisticRegression.fit", sample_weight=EQUAL_WEIGHTS.format("dp_glm"))
     def fit(self, X: Any, y: Any) -> DPLogisticRegression:
         """Release a model; spends `eps` and `delta`.
 

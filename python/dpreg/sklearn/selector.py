@@ -44,8 +44,7 @@ class DPFeatureSelector(SelectorMixin, Private):  # type: ignore[misc]
 
     Notes
     -----
-    A sparse `X` is made dense, which takes 8 n d bytes; `dpreg.mechanisms.dp_frank_wolfe` takes it
-    as it is.
+    A sparse `X` is made dense, as for `DPLinearRegression`.
 
     Examples
     --------
@@ -72,6 +71,7 @@ class DPFeatureSelector(SelectorMixin, Private):  # type: ignore[misc]
     ) -> None:
         self._take(locals())
 
+    @hinted("DPFeatureSelector.fit", sample_weight="leave it out: rows have equal weight")
     def fit(self, X: Any, y: Any) -> DPFeatureSelector:
         """Release a choice; spends `eps` and `delta`."""
         problem, names = self._problem(X, y)

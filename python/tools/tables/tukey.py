@@ -18,7 +18,7 @@ import numpy as np
 from tables.auto import FOLDER, write
 
 from dpreg import _core
-from dpreg.estimation.planning.tukey_law import _side_lengths, box_weights, distance, least_distance
+from dpreg.estimation.planning.tukey_law import _side_lengths, box_weights, distance
 
 COLUMNS = (
     "dimension", "delta", "multiple", "models", "depth_share", "test_share", "error", "pass_rate"
@@ -30,6 +30,13 @@ MULTIPLES = (1.0, 1.25, 1.6, 2.0, 3.0, 5.0, 10.0)
 TEST_SHARES = (0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6)
 DEPTH_SHARES = (0.03, 0.05, 0.065, 0.08, 0.1, 0.13, 0.17, 0.22)
 SIMULATIONS = 200
+
+
+def least_distance(epsilon: float, delta: float, failure: float = 0.01) -> int:
+    """Distance at which the test passes with probability at least 1 - `failure`."""
+    threshold = _core.release_threshold(epsilon, delta)
+    # Pr[distance + X <= threshold] is the tail of X at distance - threshold.
+    return threshold + max(1, math.ceil(-math.log(failure * (1 + math.exp(-epsilon))) / epsilon))
 
 
 def passes(m: int, p: int, delta: float, test: float, depth: float) -> bool:

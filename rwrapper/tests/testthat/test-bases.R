@@ -93,3 +93,14 @@ test_that("a fit predicts with the basis that it was made with, after saveRDS() 
   found <- dp_select(y ~ ns(x, 3) + z, data, k = 1, eps = 2, bounds = BASIS_BOUNDS, method = "kendall", rng = 1)
   expect_true(all(found$selected %in% c("ns(x, 3)", "z")))
 })
+
+test_that("a refused basis names the column and the size that were typed", {
+  data <- data.frame(y = 1, age = 1, g = factor("a"))
+  said <- function(formula) expect_error(design_of(formula, data))$message
+  expect_match(said(y ~ poly(age, 2)),
+               "write poly(age, 2) and bounds = list(age = c(0, 6)) with public limits, or poly(age, 2, raw = TRUE)",
+               fixed = TRUE)
+  expect_match(said(y ~ ns(log(age), df = 4)), "write ns(log(age), 4) and bounds = list(age = ", fixed = TRUE)
+  expect_match(said(y ~ scale(age)), "write scale(age, center = 50, scale = 10)", fixed = TRUE)
+  expect_match(said(y ~ ns(g, 3)), "ns() of a factor; write the factor by itself", fixed = TRUE)
+})

@@ -120,7 +120,7 @@ test_that("terms that learn from the data are refused, with a public alternative
     y ~ rank(whole), y ~ log(scale(whole)), scale(y) ~ whole
   )
   for (formula in refused) expect_error(design_of(formula, data), "depends on the other rows")
-  expect_error(design_of(y ~ scale(whole), data), "scale\\(x, center = 50, scale = 10\\)")
+  expect_error(design_of(y ~ scale(whole), data), "scale\\(whole, center = 50, scale = 10\\)")
   expect_error(design_of(y ~ rev(whole), data), "not known to work row by row")
   expect_error(design_of(y ~ I(whole + c(1, 2)), data), "recycled")
   expect_error(design_of(y ~ I(whole - middle_of_it), data), "no column 'middle_of_it'")

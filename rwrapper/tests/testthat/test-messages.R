@@ -238,3 +238,16 @@ test_that("notes, certificates and charges are in the syntax of R", {
   expect_identical(as.data.frame(budget)$label[1L],
                    "dp_lm(log(price) ~ log(carat) + depth + cut, method = \"auto\")")
 })
+
+test_that("levels, comparisons and tables that are typed as elsewhere are answered", {
+  data <- data.frame(y = 1, g = factor("a"))
+  said <- function(formula) expect_error(design_of(formula, data), class = "dpreg_usage")$message
+  expect_match(said(I(g = "a") ~ y), "write == for a comparison")
+  expect_match(said(I(g == a) ~ y), "no column 'a' in the data; write a level in quotes, \"a\"")
+  expect_match(said(I(g == "b") ~ y), "compare it with one of its levels, \"a\"")
+  expect_match(said("y ~ g"), "such as y ~ x \\+ z, without quotes")
+  secret <- matrix("a private cell")
+  message <- expect_error(dp_lm(y ~ x, secret, eps = 1), class = "dpreg_usage")$message
+  expect_match(message, "write as.data.frame\\(data\\)")
+  expect_no_match(message, "private cell")
+})

@@ -12,3 +12,10 @@ test_that("options have the defaults of Python", {
   }
   expect_output(print(TukeyEM()), "TukeyEM\\(models = NULL, ridge = NULL")
 })
+
+test_that("an argument that options do not have is answered with what to write", {
+  wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
+  expect_match(wrong(BoostedAdaSSP(standardisation = 3)), "no argument 'standardisation': leave it out")
+  expect_match(wrong(FrankWolfe(standardization = 3)), "did you mean 'standardisation'")
+  expect_match(wrong(DPKendall(0.5, "tight", 1, 2)), "too many arguments")
+})

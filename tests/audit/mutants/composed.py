@@ -143,7 +143,7 @@ BOOSTED = [
     ),
     Mutant(
         "deviations from the mean of all persons",
-        edited(within, "_deviations", ("means = sums", "means = 0 * sums + values.mean(axis=0) + 0 * sums")),
+        edited(within, "_deviations", ("np.repeat(unit_means(values, units), counts, axis=0)", "values.mean(axis=0)")),
         ("units",),
     ),
     Mutant(

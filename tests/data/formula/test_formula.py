@@ -121,7 +121,16 @@ def test_dot_is_every_other_column(frame):
         ("y ~ t", "neither numbers nor levels"),
         ("y ~ s", "add levels={'s': ['first', 'second', ...]}"),
         ("y ~ C(c)", "add levels={'c'"),
-        ("y ~ log(k)", "cannot evaluate"),
+        ("y ~ log(k)", "'k' has levels, not numbers; write k by itself, or one level: I(k == "),
+        ("I(k = 'lo') ~ a", "write == for a comparison"),
+        ("y ~ I(k == lo)", "there is no column 'lo'"),
+        (
+            "y ~ I(k == 'nope')",
+            "'k' is compared with 'nope', which is not one of its levels; write",
+        ),
+        ("y ~ I(a - mean(a))", "mean() reads all rows; write the public number itself"),
+        ("y ~ a:ns(k, 3)", "the term 'ns(k, 3)' cannot be used: 'k' has levels, not numbers"),
+        ("log(k) ~ a", "the term 'log(k)' cannot be used: 'k' has levels, not numbers"),
     ],
 )
 def test_wrong_formulas_say_what_to_write(formula, says, frame):

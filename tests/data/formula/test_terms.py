@@ -193,14 +193,14 @@ def test_whatever_is_accepted_is_a_function_of_the_row(expression):
 def test_a_row_that_fails_is_dropped_by_itself(frame, monkeypatch):
     """No such term is known; if there is one, the other rows stay."""
     formula = spec("y ~ I(2 * a)", frame)
-    encode = spec_module._encode
+    encode = spec_module.encoded
 
     def fails(side, part):
         if {3, 17} & set(part.index):
             raise ValueError(f"{len(part)} rows")
         return encode(side, part)
 
-    monkeypatch.setattr(spec_module, "_encode", fails)
+    monkeypatch.setattr(spec_module, "encoded", fails)
     found = evaluated(formula, frame, response=True)
     assert found.kept.tolist() == [i for i in range(40) if i not in (3, 17)]
     np.testing.assert_array_equal(found.X[:, 0], 2 * frame["a"].drop([3, 17]))

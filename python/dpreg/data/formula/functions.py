@@ -134,6 +134,7 @@ LEARNS_FROM_DATA: dict[str, str] = {
     "hashed": "declare the levels: C(x, levels=[...])",
 }
 
+SUMMARIES = ("mean", "median", "min", "max", "std", "sd", "var", "sum", "quantile")
 _BY_UNIT = "write unit='person' as an argument of the call: standard errors are clustered by unit"
 _LEVELS = "write C(g, levels=['a', 'b']), or declare levels= in the call"
 _SMOOTH = "write ns(x, 5), with public bounds of x as an argument of the call"

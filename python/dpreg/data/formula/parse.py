@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from dpreg.base.errors import FormulaError, SchemaError, Setting, a_kind, add
+from dpreg.base.errors import FormulaError, SchemaError, Setting, a_kind, add, closest
 from dpreg.base.levels import Level, such_levels
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Schema, no_column
@@ -32,6 +32,8 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if _power_of_one(formula):
         problem = "x ** 2 is an interaction of x with itself, which is x"
         raise FormulaError("formula", problem, "write I(x ** 2) for the square")
+    if re.search(r"\bI\([^()=<>!]*[^()=<>!]=[^=]", formula):
+        raise FormulaError("formula", f"{formula!r} has = in I()", "write == for a comparison")
     sides = read_terms(formula, schema.columns)
     left, right = getattr(sides, "lhs", None), getattr(sides, "rhs", None)
     simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
@@ -96,18 +98,39 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     for factor in factors:
         for name in factor.variables:
             if name not in schema.columns:
-                raise FormulaError("formula", *no_column(name, schema))
+                raise FormulaError("formula", *no_column(name, schema), *_in_quotes(name, schema))
         declared.update(factor.levels)
     schema = schema.with_levels(declared)
     used = {name: schema.columns[name] for factor in factors for name in factor.variables}
     categories = {name for factor in factors for name in factor.categories}
     _check_kinds(used.values(), categories)
+    for factor in factors:
+        for name, level in factor.compared:
+            _check_level(schema.columns[name], level)
     bases = [basis for factor in factors for basis in factor.bases]
     for basis in bases:
         check_basis(basis, schema)
     bounded = {name for basis in bases for name in basis.variables}
     return Schema(
         {name: c if name in bounded else replace(c, bounds=None) for name, c in used.items()}
+    )
+
+
+def _in_quotes(name: str, schema: Schema) -> list[str]:
+    """Return advice for the name of a column that is one of the declared levels."""
+    levels = {level for column in schema.columns.values() for level in column.levels or ()}
+    return [f"for the level write {name!r} in quotes"] if name in levels else []
+
+
+def _check_level(column: Column, level: Level) -> None:
+    """Refuse to compare a column with a level that it does not have: the same in all rows."""
+    if not column.levels or level in column.levels:
+        return
+    meant = closest(level, (known for known in column.levels if isinstance(known, str)))
+    raise FormulaError(
+        "formula",
+        f"{column.name!r} is compared with {level!r}, which is not one of its levels",
+        f"write {meant!r}" if meant else f"write one of {', '.join(map(repr, column.levels))}",
     )
 
 

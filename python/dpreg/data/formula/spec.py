@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -22,9 +21,10 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import FormulaError
-from dpreg.data.formula.functions import context
+from dpreg.data.formula.encoded import encoded, quiet, ranges_of_bases, ranges_of_levels
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
-from dpreg.data.formula.tables import anything, categorical, grid, probe
+from dpreg.data.formula.tables import anything, categorical, probe
+from dpreg.data.formula.terms import read_factor
 from dpreg.data.roles import usable_weights
 from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
@@ -81,21 +81,21 @@ class FormulaSpec:
         self.schema = schema_of([*left, *right], schema)
         self._responses = tuple(dict.fromkeys(v for f in left for v in f.variables))
         self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
-        with _quiet():
+        with quiet():
             try:
-                built = [_encode(side, probe(self.schema), learn=True) for side in sides]
+                built = [encoded(side, probe(self.schema), learn=True) for side in sides]
                 # What has the length of one table by chance has not that of another.
                 for side in sides:
-                    _encode(side, probe(self.schema, longer=3), learn=True)
+                    encoded(side, probe(self.schema, longer=3), learn=True)
             except Exception as error:
-                raise FormulaError("formula", f"cannot evaluate {formula!r}: {error}") from None
+                raise self._not_evaluated(str(error)) from None
         self._left, self._right = (matrix.model_spec for matrix in built)
         if built[0].shape[1] != 1:
             raise FormulaError(
                 "formula",
                 f"the response of {formula!r} must be one number in each row, but makes "
                 f"{built[0].shape[1]} columns",
-                f"for a category write {self._comparison()}",
+                f"for a category write {self._comparison(self._responses[0])}",
             )
         self.response = str(self._left.column_names[0])
         columns = [str(name) for name in self._right.column_names]
@@ -110,9 +110,19 @@ class FormulaSpec:
             problem = f"{self.response!r} is the response and a regressor too"
             raise FormulaError("formula", problem, "leave it out on the right")
 
-    def _comparison(self) -> str:
-        """Return an example of a response that is true or false, with a declared level."""
-        name = self._responses[0]
+    def _not_evaluated(self, why: str) -> FormulaError:
+        """Return the refusal of a formula for what formulaic says about it."""
+        found = re.search("factor `(.*)`\\. ", why)
+        names = read_factor(found[1]).variables if found else ()
+        for name in names:
+            if found and self.schema[name].levels is not None:
+                problem = f"the term {found[1]!r} cannot be used: {name!r} has levels, not numbers"
+                advice = f"write {name} by itself", f"one level: {self._comparison(name)}"
+                return FormulaError("formula", problem, *advice)
+        return FormulaError("formula", f"cannot evaluate {self.formula!r}: {why}")
+
+    def _comparison(self, name: str) -> str:
+        """Return an example of what is true or false, with a declared level."""
         levels = self.schema[name].levels
         return f"I({name} == {levels[-1]!r})" if levels else "I(x == 'level')"
 
@@ -126,45 +136,11 @@ class FormulaSpec:
 
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Limits of the columns of X that are made of declared levels or of a basis alone.
-
-        Their values are those of the coding, which is public: a dummy is 0 or 1.
-        """
-        found: dict[str, tuple[float, float]] = self._basis_ranges()
-        for structure in self._right.structure:
-            factors = [
-                str(f.expr) for f in structure.term.factors if f.eval_method.value != "literal"
-            ]
-            kinds = [self._right.encoder_state[f][0].value for f in factors]
-            if not factors or set(kinds) != {"categorical"}:
-                continue
-            variables = {v for f in factors_of([structure.term]) for v in f.variables}
-            crossed = grid(self.schema, self.regressors, variables)
-            if crossed is None:
-                continue
-            with _quiet():
-                encoded = _encode(self._right, crossed)
-            for name in structure.columns:
-                values = np.asarray(encoded[name], dtype=np.float64)
-                if values.min() < values.max():
-                    found[str(name)] = (float(values.min()), float(values.max()))
-        return found
-
-    def _basis_ranges(self) -> dict[str, tuple[float, float]]:
-        """Limits of the columns of terms that are one basis of a column with public bounds."""
-        found: dict[str, tuple[float, float]] = {}
-        for structure in self._right.structure:
-            factors = factors_of([structure.term])
-            bases = [basis for factor in factors for basis in factor.bases]
-            if len(factors) != 1 or [b.term for b in bases] != [str(structure.term)]:
-                continue
-            (basis,) = bases
-            # Names in backticks get others in formulaic, which are not known here.
-            if basis.call == basis.term and all(map(str.isidentifier, basis.variables)):
-                limits = self._right.transform_state[basis.call]["limits"]
-                if len(limits) == len(structure.columns):
-                    found.update(zip(map(str, structure.columns), limits, strict=True))
-        return found
+        """Limits of the columns of X that are made of declared levels or of a basis alone."""
+        return {
+            **ranges_of_bases(self._right),
+            **ranges_of_levels(self._right, self.schema, self.regressors),
+        }
 
     @property
     def data_bounds(self) -> dict[str, tuple[float, float]]:
@@ -305,25 +281,8 @@ class FormulaSpec:
 
         rows = range(part.start, part.stop)
         frame = pd.DataFrame({name: values[part] for name, values in columns.items()}, index=rows)
-        with _quiet():
-            right = _encode(self._right, frame)
-            left = _encode(self._left, frame) if response else None
+        with quiet():
+            right = encoded(self._right, frame)
+            left = encoded(self._left, frame) if response else None
         X = np.asarray(right, dtype=np.float64)[:, self._places]
         return X, None if left is None else np.asarray(left, dtype=np.float64)[:, 0]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """What numpy and pandas say about odd cells must not be heard."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
-
-
-def _encode(spec: Any, frame: Any, *, learn: bool = False) -> Any:
-    from formulaic import ModelSpec
-
-    model = spec if isinstance(spec, ModelSpec) else ModelSpec.from_spec(spec)
-    return model.update(na_action="ignore", output="pandas").get_model_matrix(
-        frame, context=context(learn=learn)
-    )

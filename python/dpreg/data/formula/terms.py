@@ -13,17 +13,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpreg.base.errors import Blank, FormulaError, Words, write
+from dpreg.base.errors import Blank, FormulaError, write
 from dpreg.base.levels import Level
 from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import (
     FOREIGN,
     LEARNS_FROM_DATA,
     ROW_FUNCTIONS,
+    SUMMARIES,
     RowFunction,
     about,
     without_interval,
 )
+from dpreg.data.formula.refusals import MAKE_IT, OTHER_ROWS, refusal, why_not
 from dpreg.data.schema import Schema
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -31,27 +33,7 @@ _CATEGORICAL = {"data", "contrasts", "levels", "spans_intercept"}
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _SIGNS = (ast.UAdd, ast.USub)
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-_OTHER_ROWS = "its value in one row depends on the other rows"
-_MAKE_IT = "make the column before the call"
 _ENDS = {"lower_bound", "upper_bound"}
-# Why something else cannot be used, and what to write.
-_INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
-    ast.MatMult: (_OTHER_ROWS, "write I(x * z) for the product in each row"),
-    ast.In: (_OTHER_ROWS, "write I((x == 1) + (x == 2))"),
-    ast.NotIn: (_OTHER_ROWS, "write I((x != 1) * (x != 2))"),
-    ast.BitXor: ("^ is not arithmetic on numbers", "write ** for a power: I(x ** 2)"),
-    ast.Subscript: ("it has an index", "write the name of the column alone"),
-    ast.Attribute: ("it has an attribute", "write the name of the column alone"),
-    ast.IfExp: ("it has a condition", "write I(x > 0), which is 1 or 0"),
-    ast.Lambda: ("it defines a function", _MAKE_IT),
-    ast.Invert: ("~ is not arithmetic on numbers", "write I(1 - x)"),
-    ast.Not: ("'not' is not arithmetic on numbers", "write I(1 - x)"),
-    ast.BitAnd: ("& is not arithmetic on numbers", "write I((x > 0) * (z > 0))"),
-    ast.BitOr: ("| is not arithmetic on numbers", "write I((x > 0) + (z > 0) > 0)"),
-    ast.BoolOp: ("'and' and 'or' are not arithmetic", "write I((x > 0) * (z > 0))"),
-    ast.List: ("lists are not supported", "write numbers and columns only"),
-    ast.Tuple: ("lists are not supported", "write numbers and columns only"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +56,8 @@ class Factor:
     categories: tuple[str, ...]
     offset: bool = False  # It is one.
     bases: tuple[Basis, ...] = ()
+    # Columns, and the texts or numbers that they are compared with.
+    compared: tuple[tuple[str, Level], ...] = ()
 
 
 def read_factor(expression: str) -> Factor:
@@ -93,25 +77,22 @@ def read_factor(expression: str) -> Factor:
     reader.read(tree.body)
     offset = isinstance(tree.body, ast.Call) and _is_offset(tree.body.func)
     variables, categories = tuple(reader.variables), tuple(reader.categories)
-    return Factor(variables, reader.levels, categories, offset, tuple(reader.bases))
+    bases, compared = tuple(reader.bases), tuple(reader.compared)
+    return Factor(variables, reader.levels, categories, offset, bases, compared)
 
 
 def check_basis(basis: Basis, schema: Schema) -> None:
     """Refuse a basis whose interval is not public."""
     if len(basis.variables) != 1:
         why = f"{basis.function}() has several columns, whose bounds do not give its interval"
-        raise _refusal(basis.term, why, LEARNS_FROM_DATA[basis.function])
+        raise refusal(basis.term, why, LEARNS_FROM_DATA[basis.function])
     (name,) = basis.variables
     column = schema[name]
     if column.levels is None and column.bounds is None:
         bounds = (*write("bounds", {name: (Blank("low"), Blank("high"))}), " with public limits")
-        raise _refusal(
-            basis.term, _OTHER_ROWS, bounds, without_interval(basis.term, basis.function, name)
+        raise refusal(
+            basis.term, OTHER_ROWS, bounds, without_interval(basis.term, basis.function, name)
         )
-
-
-def _refusal(term: str, why: str, *instead: Words) -> FormulaError:
-    return FormulaError("formula", f"the term {term!r} cannot be used: {why}", *instead)
 
 
 def _is_offset(function: ast.expr) -> bool:
@@ -127,9 +108,10 @@ class _Reader:
         self.levels: dict[str, tuple[Level, ...]] = {}
         self.categories: list[str] = []
         self.bases: list[Basis] = []
+        self.compared: list[tuple[str, Level]] = []
 
     def refuse(self, why: str, instead: str) -> FormulaError:
-        return _refusal(self.term, why, instead)
+        return refusal(self.term, why, instead)
 
     def read(self, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and self.called(node.func) == "C":
@@ -156,33 +138,22 @@ class _Reader:
             case ast.Compare(left=left, ops=[_], comparators=[right]) if isinstance(
                 node.ops[0], _COMPARISONS
             ):
-                self.read_compared(left)
-                self.read_compared(right)
+                self.read_compared(left, right)
+                self.read_compared(right, left)
             case ast.Call() if self.called(node.func) == "offset":
                 raise self.refuse("an offset is a term by itself", "write offset(log(x))")
             case ast.Call():
                 self.read_call(node)
             case _:
-                raise self.refuse_node(node)
+                raise self.refuse(*why_not(node))
 
-    def read_compared(self, node: ast.expr) -> None:
+    def read_compared(self, node: ast.expr, other: ast.expr) -> None:
         # A level may be a text.
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             self.read_row(node)
-
-    def refuse_node(self, node: ast.expr) -> FormulaError:
-        if isinstance(node, ast.Compare) and len(node.ops) > 1:
-            return self.refuse(
-                "chained comparisons are not supported", "write I((1 < x) * (x < 2))"
-            )
-        what: ast.AST = node
-        if isinstance(node, ast.BinOp | ast.UnaryOp):
-            what = node.op
-        elif isinstance(node, ast.Compare):
-            what = node.ops[0]
-        name = type(what).__name__
-        why, instead = _INSTEAD.get(type(what), (f"{name} is not arithmetic on one row", _MAKE_IT))
-        return self.refuse(why, instead)
+        value = other.value if isinstance(other, ast.Constant) else None
+        if isinstance(node, ast.Name) and isinstance(value, str | int | float):
+            self.compared.append((self.aliases.get(node.id, node.id), value))
 
     def read_call(self, node: ast.Call) -> None:
         name = self.called(node.func)
@@ -193,10 +164,12 @@ class _Reader:
             if name in FOREIGN:
                 why, instead = FOREIGN[name]
                 raise self.refuse(why, self.about_first(node, instead))
+            if name in SUMMARIES:
+                raise self.refuse(f"{name}() reads all rows", "write the public number itself")
             allowed = ", ".join(sorted(ROW_FUNCTIONS))
             raise self.refuse(
                 f"{name}() is not known to work row by row",
-                f"use one of {allowed}, C() by itself, or {_MAKE_IT}",
+                f"use one of {allowed}, C() by itself, or {MAKE_IT}",
             )
         known = ROW_FUNCTIONS[name]
         values = self.read_literals(name, known, node)
@@ -242,7 +215,7 @@ class _Reader:
     def learns(self, name: str, node: ast.Call) -> FormulaError | None:
         if name not in LEARNS_FROM_DATA:
             return None
-        return self.refuse(_OTHER_ROWS, self.about_first(node, LEARNS_FROM_DATA[name]))
+        return self.refuse(OTHER_ROWS, self.about_first(node, LEARNS_FROM_DATA[name]))
 
     def about_first(self, node: ast.Call, advice: str) -> str:
         """Return advice about the column that a call begins with, if it does."""
@@ -272,7 +245,7 @@ class _Reader:
             )
         subject = arguments[0] if arguments else given.get("data")
         if not isinstance(subject, ast.Name):
-            raise self.refuse("C() takes a column", _MAKE_IT)
+            raise self.refuse("C() takes a column", MAKE_IT)
         column = self.aliases.get(subject.id, subject.id)
         self.variables[column] = None
         contrasts = arguments[1] if len(arguments) > 1 else given.get("contrasts")

@@ -18,10 +18,7 @@ from dpreg.privacy.sealed import Counts
 def blocks_of(labels: Integers, blocks: int, bits: _core.BitSource) -> Iterator[Integers]:
     """Put each unit into a block of its own drawing, and yield the rows of one block after another.
 
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n,)
-        The unit of each row, from 0 on; -1: the row is left out.
+    labels: shape (n,): the unit of each row, from 0 on; -1: the row is left out.
     """
     units = int(labels.max(initial=-1)) + 1
     drawn = _core.assign_independently(units, blocks, bits)
@@ -47,15 +44,9 @@ def noisy_count(
 ) -> tuple[int, Part]:
     """Release the number of blocks whose p-value is at most `threshold`.
 
-    Parameters
-    ----------
-    p_values : callable
-        Of the rows of one block, and of a seed in [0, 2**32) for what else it draws; NaN counts as
-        large.
-    labels, blocks, bits
-        As for `blocks_of`.
-    threshold : float
-    epsilon : float
+    p_values: of the rows of one block, and of a seed in [0, 2**32) for what else it draws; NaN
+        counts as large.
+    labels, blocks, bits: as for `blocks_of`.
 
     Privacy
     -------

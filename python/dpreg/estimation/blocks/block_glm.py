@@ -37,19 +37,11 @@ def fit_glm_blocks(
 
     Its mean of y is the linear predictor at the means of x.
 
-    Parameters
-    ----------
-    assignment : Assignment
-        Of units to blocks.
-    family : Family
-        Binomial or Poisson.
-
-    Returns
-    -------
-    ndarray, shape (blocks, size)
-        Without NaN.  A block that cannot tell a slope, because the column is constant there or a
-        combination of others, gives it an infinite value of a sign that alternates, and the
-        largest spread; without `log_spreads`, 0.
+    assignment: of units to blocks.
+    family: binomial or Poisson.
+    Returns an array of shape (blocks, size): without NaN.  A block that cannot tell a slope,
+        because the column is constant there or a combination of others, gives it an infinite value
+        of a sign that alternates, and the largest spread; without `log_spreads`, 0.
 
     Notes
     -----
@@ -219,14 +211,10 @@ def _spreads(
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return what errors of a block are made of.
 
-    Returns
-    -------
-    signed : ndarray, shape (blocks, size)
-        Sum of the scores of units with alternating signs.
-    variance : ndarray, shape (blocks,)
-        Of the linear predictor at the means, these varying too, and of slopes times means.
-    of_coefficients : ndarray, shape (blocks, size)
-        Their variances.
+    Returns signed: shape (blocks, size): sum of the scores of units with alternating signs.
+    and variance: shape (blocks,): of the linear predictor at the means, these varying too, and of
+        slopes times means.
+    and of_coefficients: shape (blocks, size): their variances.
     """
     signed, of_coefficients = np.zeros_like(theta), np.zeros_like(theta)
     towards, total = times(inverse, middle), np.zeros(len(theta))

@@ -91,12 +91,9 @@ def _within(lengths: Integers) -> Integers:
 def add_by_block(sums: Doubles, block: Integers, values: Doubles) -> None:
     """Add values of rows to the sums of their blocks, one row after the other.
 
-    Parameters
-    ----------
-    sums : ndarray, shape (blocks, ...)
-        C-contiguous; changed.
-    block : ndarray of int, shape (rows,)
-    values : ndarray, shape (rows, ...)
+    sums: shape (blocks, ...): C-contiguous; changed.
+    block: shape (rows,)
+    values: shape (rows, ...)
     """
     size = sums[0].size if len(sums) else 0
     cells = block[:, None] * size + np.arange(size)

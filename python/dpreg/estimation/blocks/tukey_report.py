@@ -40,7 +40,7 @@ def parts_of(plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
 def too_few(units: float, d: int, models: int | None) -> str:
     """Say that so many units are not enough."""
     where = "at this eps" if models is None else f"with {models:,} models"
-    return f"about {units:,.0f} units are too few for {regressors(d)} {where}"
+    return f"about {units:,.0f} units are too few for {counted(d, 'regressor')} {where}"
 
 
 def declined(
@@ -49,8 +49,3 @@ def declined(
     """Return the outcome without a point, after `parts` were spent."""
     unspent = allowance.epsilon - math.fsum(part.epsilon for part in parts)
     return Declined(reason=reason, advice=advice, units=units, parts=parts, unspent=unspent)
-
-
-def regressors(d: int) -> str:
-    """Count regressors in words."""
-    return counted(d, "regressor")

@@ -37,10 +37,7 @@ METHODS: dict[str, Callable[[], Method]] = {
 def method_from(method: str | Method) -> Method:
     """Return the method that a name or an options object stands for.
 
-    Raises
-    ------
-    ValueError
-        If it is neither.
+    Raises ValueError if it is neither.
     """
     if isinstance(method, str):
         if method not in METHODS:

@@ -28,7 +28,7 @@ from dpreg.estimation.releases.rows import (
     standardised_rows,
 )
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
-from dpreg.estimation.standardised import Standardised, scaled
+from dpreg.estimation.standardised import Standardised, scaled, with_moments
 from dpreg.privacy.cost import Cost
 
 # Rows of which scores are made are shortened to this many times their expected length.
@@ -125,8 +125,8 @@ class AdaSSP:
         if inference:
             begun = scaled(design, allowance, self.max_rows, _PASSES)
             return begun.declined or self._infer(begun)
-        begun = scaled(design, allowance, self.max_rows, SCALING_PASSES + 3)
-        return begun.too_few or self._predict(begun)
+        begun = with_moments(design, allowance, self.max_rows, 3)
+        return begun.declined or self._predict(begun)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise

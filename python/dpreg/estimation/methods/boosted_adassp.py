@@ -20,7 +20,6 @@ from dpreg.estimation.inference.boosting import quieted
 from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
-from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.moments import (
     floored_inverse,
     found_columns,
@@ -66,7 +65,7 @@ class BoostedAdaSSP:
     average : int, default 2
         For predictions: the result is the mean of this many last rounds.
     gram_share : float, default 0.2
-        For predictions: share, of what column scales leave, for the second moments.
+        For predictions: share, of what standardisation leaves, for the second moments.
     first_clip : float, default 5.0
         For predictions: clip of the first round, in standard deviations of the response.
     clip : float, default 2.5
@@ -142,13 +141,12 @@ class BoostedAdaSSP:
             begun = scaled(design, allowance, self.max_rows, newton_passes(design.terms.family))
             return begun.declined or newton_fit(begun)
         linear = design.terms.family.least_squares
-        if not linear:
-            passes = SCALING_PASSES + PREDICTING_PASSES
-            begun = with_moments(design, allowance, self.max_rows, passes)
-            return begun.declined or predicting(begun, begun.left)
         # Rows are kept, twice if not all columns are found; and there is a vote.
-        begun = scaled(design, allowance, self.max_rows, SCALING_PASSES + 4 + self.rounds)
-        return begun.too_few or self._predict(begun)
+        passes = 4 + self.rounds if linear else PREDICTING_PASSES
+        begun = with_moments(design, allowance, self.max_rows, passes)
+        if begun.declined is not None:
+            return begun.declined
+        return self._predict(begun) if linear else predicting(begun, begun.left)
 
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise

@@ -35,9 +35,6 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import IntervalCounts
 from dpreg.estimation.standardised import Standardised, with_scales
 
-__all__ = ["release_classes"]
-
-
 # Share of the squared mu for the numbers of records of classes, where steps begin.
 _COUNTS = 0.02
 # Of what is left then, for each step; and no row has less information of a class than this share
@@ -109,16 +106,9 @@ def release_classes(
 ) -> Release | Declined:
     """Make steps of maximum likelihood from a model without covariates.
 
-    Parameters
-    ----------
-    design : Design
-        Private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
+    design: private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
         The response is the number of the class.
-    classes : Ordered or Baseline
-    terms : Terms
-        Of the rows.
-    max_rows : int
-    allowance : Allowance
+    terms: of the rows.
 
     Privacy
     -------

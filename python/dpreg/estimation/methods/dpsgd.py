@@ -12,6 +12,7 @@ from dpreg import _core
 from dpreg.base.errors import Argument, BudgetError, Setting, unusable, write
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
+from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import (
     Allowance,
@@ -22,12 +23,11 @@ from dpreg.estimation.base import (
     refuse_weights,
 )
 from dpreg.estimation.releases.accountant import RESERVE, releases_cost
-from dpreg.estimation.releases.column_scaling import MOST_SHARE, SCALING_PASSES
 from dpreg.estimation.releases.doors import Steps, descent
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
-from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.standardised import VOTE_SHARE, scaled
+from dpreg.estimation.releases.standardisation import Scales, Standardisation
+from dpreg.estimation.standardised import VOTE_SHARE, with_moments
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
@@ -130,8 +130,11 @@ class DPSGD:
             )
 
     def _multiplier(self, terms: Terms, epsilon: float, delta: float) -> float:
-        """Noise multiplier of the steps, beside all that column scales and the vote may spend."""
-        beside = releases_cost(epsilon, delta).mu * math.sqrt(MOST_SHARE + VOTE_SHARE)
+        """Noise multiplier of the steps, beside all that standardisation and the vote may spend."""
+        scales = Standardisation()
+        given = np.isfinite(column_bounds(terms)).all()
+        share = scales.moment_share if given else scales.share
+        beside = releases_cost(epsilon, delta).mu * math.sqrt(share + VOTE_SHARE)
         rate = _core.poisson_rate(self.rate)
         left = (1 - 2 * RESERVE) * epsilon, (1 - 4 * RESERVE) * delta
         return noise_multiplier(*left, rate, self.steps, beside)
@@ -146,9 +149,9 @@ class DPSGD:
     ) -> Release | Declined:
         """See `dpreg.estimation.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
-        begun = scaled(design, allowance, 1, SCALING_PASSES + 2 + self.steps)
-        if begun.too_few is not None:
-            return replace(begun.too_few, composition=_COMPOSITION)
+        begun = with_moments(design, allowance, 1, 2 + self.steps)
+        if begun.declined is not None:
+            return replace(begun.declined, composition=_COMPOSITION)
         scales = begun.scales
         units = begun.units.keeping(scales.identified[:-1])
         limit = longest_row(self.row_factor, units)

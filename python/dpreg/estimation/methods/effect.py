@@ -83,11 +83,7 @@ class TreatmentEffect:
     def release(self, design: Design, allowance: Allowance) -> EffectRelease | Declined:
         """Spend the allowance.
 
-        Parameters
-        ----------
-        design : Design
-            Private: of records whose first regressor is the treatment.
-        allowance : Allowance
+        design: private: of records whose first regressor is the treatment.
 
         Privacy
         -------

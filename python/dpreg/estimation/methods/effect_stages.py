@@ -54,11 +54,7 @@ class SmallArm(NamedTuple):
 class Stages:
     """Stages whose squared mu add up to that of the allowance at most.
 
-    Parameters
-    ----------
-    allowance : Allowance
-    rows : int
-        Of a unit.
+    rows: of a unit.
     """
 
     def __init__(self, allowance: Allowance, rows: int) -> None:
@@ -143,10 +139,7 @@ def small_arm(known: Known, scores: EffectScores, covariance: Doubles) -> SmallA
     looked for are those of other rows: the mean of 2,000 scores, of which one in 20 was of a
     treated row, was what the model said, and intervals covered in .44.
 
-    Parameters
-    ----------
-    covariance : ndarray, shape (2 w, 2 w)
-        Of the coefficients of both outcomes.
+    covariance: shape (2 w, 2 w): of the coefficients of both outcomes.
     """
     chance = scores.propensity
     treated = known.share if chance is None or isinstance(chance, Line) else float(chance)

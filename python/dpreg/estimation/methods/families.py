@@ -20,10 +20,7 @@ _FIRTH = (BINOMIAL, POISSON)
 def method_for(family: Family, method: Method) -> Method:
     """Return the method for a family: `auto` stands for the one that fits all of them.
 
-    Raises
-    ------
-    ValueError
-        If the method does not fit the family.
+    Raises ValueError if the method does not fit the family.
     """
     if family.least_squares or isinstance(method, BoostedAdaSSP):
         return method
@@ -40,10 +37,7 @@ def method_for(family: Family, method: Method) -> Method:
 def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: bool) -> None:
     """Refuse what the method or the family has not.
 
-    Raises
-    ------
-    ValueError
-        Naming the argument.
+    Raises ValueError naming the argument.
     """
     if extras.share == 0:
         return

@@ -46,9 +46,9 @@ from dpreg.estimation.releases.accountant import RESERVE, GaussianReleases
 from dpreg.estimation.releases.scaling import Scaling, scaling_from_bounds, scaling_from_scales
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.standardised import response_not_found
-from dpreg.privacy import pure_rho
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.sealed import Sealed
+from dpreg.privacy.zcdp import pure_rho
 
 _NO_ERRORS = (
     "the sampling distribution of a sparse, shrunken estimate after noisy selection is unknown"

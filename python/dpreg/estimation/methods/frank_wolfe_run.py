@@ -11,9 +11,9 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Choice, Value, unusable
 from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan, Screen
-from dpreg.privacy import zcdp_rho
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
+from dpreg.privacy.zcdp import zcdp_rho
 
 # Left of delta for the total variation between the drawn laws and those of bounded range, and
 # the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).

@@ -49,9 +49,6 @@ from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
-__all__ = ["release_hazards"]
-
-
 _TABLE = 0.04
 # Sums over the events of intervals.
 _SUMS = 0.05
@@ -75,17 +72,10 @@ def release_hazards(
 ) -> tuple[Release | Declined, Doubles]:
     """Fit proportional hazards; return the table of exits too, see `Table`.
 
-    Parameters
-    ----------
-    design : Design
-        Private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
+    design: private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
         The response is the time.
-    rows : RowsOfPeriods
-        Makes rows of records.
-    terms : Terms
-        Of the rows.
-    max_rows : int
-    allowance : Allowance
+    rows: makes rows of records.
+    terms: of the rows.
 
     Privacy
     -------
@@ -184,14 +174,9 @@ def _reach(
 ) -> tuple[float, float]:
     """Return the limit of rows, and the mu of their second moments.
 
-    Parameters
-    ----------
-    number : float
-        Of rows.
-    usual : float
-        Root mean square norm of a row.
-    costs : tuple of three floats
-        See `_FINE`.
+    number: of rows.
+    usual: root mean square norm of a row.
+    costs: see `_FINE`.
     """
     precise, least, most = costs
     quiet = precise * number / math.sqrt(2) / usual / noise.rows

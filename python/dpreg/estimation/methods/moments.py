@@ -34,10 +34,7 @@ def release_moments(design: Design, allowance: Allowance, max_rows: int) -> Mome
     rows have unit spread; rows are counted by their norm, which says where to shorten them; and
     their second moments get all that is left.
 
-    Parameters
-    ----------
-    max_rows : int
-        Rows that a protected unit may give; of units with more, that many are drawn.
+    max_rows: rows that a protected unit may give; of units with more, that many are drawn.
 
     Privacy
     -------

@@ -22,6 +22,7 @@ from dpreg.base.errors import (
 )
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
+from dpreg.base.text import counted
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import (
@@ -39,7 +40,6 @@ from dpreg.estimation.blocks.tukey_report import (
     NOT_PASSED,
     declined,
     parts_of,
-    regressors,
     too_few,
 )
 from dpreg.estimation.inference.estimand import Estimand
@@ -285,8 +285,8 @@ class TukeyEM:
         first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
         return (
             *first,
-            f"TukeyEM with {regressors(layout.d)} at eps={allowance.epsilon:.4g} needs about "
-            f"{need:,} units; try a larger ", Argument("eps"),
+            f"TukeyEM with {counted(layout.d, 'regressor')} at eps={allowance.epsilon:.4g} needs "
+            f"about {need:,} units; try a larger ", Argument("eps"),
             ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
             "or another method",
         )  # fmt: skip

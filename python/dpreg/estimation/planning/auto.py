@@ -77,14 +77,9 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> F
 
     The loss is a mean over the designs of the table; all else is that of Gaussian regressors.
 
-    Parameters
-    ----------
-    method : str
-        One of `TABULATED` or `OTHERS`.
-    units : float
-        Number of units, noisy or planned.
-    d : int
-        Number of regressors.
+    method: one of `TABULATED` or `OTHERS`.
+    units: number of units, noisy or planned.
+    d: number of regressors.
     """
     equivalent = _equivalent_epsilon(method, epsilon, delta)
     grid = _grid(method, "gaussian")

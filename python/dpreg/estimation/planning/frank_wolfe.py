@@ -8,7 +8,7 @@ from typing import Literal
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, unusable
 from dpreg.base.options import check_options
-from dpreg.privacy import bounded_range_epsilon, bounded_range_rho
+from dpreg.privacy.zcdp import bounded_range_epsilon, bounded_range_rho
 
 # As in cpp/include/dpreg/stats/l1_gradient.hpp and mechanisms/frank_wolfe.hpp.
 MAX_STEPS = 32_000
@@ -101,10 +101,7 @@ def check_steps(steps: object) -> int:
 def plan_frank_wolfe(rho: float, d: int, steps: int, screen: Screen | None) -> FrankWolfePlan:
     """Split `rho` over `steps` steps and the screening of `d` columns.
 
-    Raises
-    ------
-    ValueError
-        If a step would have to be more private than can be computed with care.
+    Raises ValueError if a step would have to be more private than can be computed with care.
     """
     after = () if screen is None else screen.steps_after(steps, d)
     if screen is None or not after:
@@ -147,12 +144,8 @@ def default_steps(units: float, d: int, rho: float) -> int:
     proportional to (n sqrt(8 rho) / log(2 d))^(2/3); the factor comes from public
     simulations (python/tools/tables/frank_wolfe_steps.py).
 
-    Parameters
-    ----------
-    units : float
-        Noisy number of units.
-    rho : float
-        zCDP budget of all steps.
+    units: noisy number of units.
+    rho: zCDP budget of all steps.
     """
     signal = max(units, 1.0) * math.sqrt(8 * rho) / math.log(2 * d + 1)
     steps = round(_STEPS_FACTOR * math.exp(2 / 3 * math.log(signal)))

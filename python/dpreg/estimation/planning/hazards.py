@@ -265,12 +265,8 @@ def _table() -> tuple[tuple[Doubles, Doubles], Doubles, Doubles]:
     Values of single cells are off by chance.  More events do no harm, so that each is as bad as
     the worst with at least as many.
 
-    Returns
-    -------
-    axes : tuple of two arrays
-        Logarithms of resolutions and of shares of persons with an event.
-    excess, released : ndarray
-        Logarithm of the squared width less 1, and the share of what is released.
+    Returns axes: logarithms of resolutions and of shares of persons with an event.
+    and excess, released: logarithm of the squared width less 1, and the share of what is released.
     """
     (events, rates), found = gridded(
         read_table("survival_table.csv"), ("events", "rate"), ("width", "lost")

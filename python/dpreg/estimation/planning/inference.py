@@ -29,12 +29,8 @@ _FEW = 0.5
 def infer(n: float, d: int, epsilon: float, delta: float) -> Forecast:
     """Interpolate the table.
 
-    Parameters
-    ----------
-    n : float
-        Number of units.
-    d : int
-        Number of regressors.
+    n: number of units.
+    d: number of regressors.
     """
     if n <= d + 2:  # nor has least squares standard errors then
         return Forecast(0.0, 1.0, math.inf)

@@ -28,12 +28,8 @@ def exact_error(n: float, d: int) -> float:
 def power_of(effect: float, standard_error: float, released: float = 1.0) -> float:
     """Return the probability that a slope is significantly different from 0.
 
-    Parameters
-    ----------
-    effect, standard_error : float
-        In the same units.
-    released : float
-        Probability that the slope has a standard error.
+    effect, standard_error: in the same units.
+    released: probability that the slope has a standard error.
     """
     shift = effect / standard_error
     found = special.ndtr(shift - _CRITICAL) + special.ndtr(-shift - _CRITICAL)

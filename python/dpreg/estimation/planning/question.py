@@ -13,8 +13,6 @@ from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
 from dpreg.estimation.planning.power import LEVEL, detected, exact_error, least_effect, power_of
 from dpreg.privacy.checks import check_epsilon
 
-__all__ = ["Question", "between", "count", "question_from"]
-
 _USUAL_POWER = 0.8
 _LIKE = {"n": 10_000, "d": 10}
 _USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
@@ -71,10 +69,7 @@ def question_from(
 ) -> Question:
     """Check what was asked, and find n or eps where it is left out.
 
-    Parameters
-    ----------
-    n, d, eps, delta, effect, power
-        Arguments of `dp_plan`.
+    n, d, eps, delta, effect, power: arguments of `dp_plan`.
     """
     columns = count("d", d)
     given = _Given(

@@ -12,7 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from dpreg.estimation.planning.grids import read_table
+from dpreg.base.arrays import Doubles
+from dpreg.estimation.planning.grids import gridded, read_table
 
 # Real models are less regular than the Gaussian ones of the table.
 _SAFETY = 1.2
@@ -48,71 +49,49 @@ class TukeyPlan:
     error: float
 
 
-_Key = tuple[float, float, float]  # dimension, delta, multiple
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    models: float
-    depth_share: float
-    test_share: float
-    error: float
-
-
 @cache
-def _table() -> tuple[tuple[float, ...], tuple[float, ...], dict[_Key, _Entry]]:
-    entries = {}
-    for row in read_table("tukey_table.csv"):
-        key = (float(row["dimension"]), float(row["delta"]), float(row["multiple"]))
-        entries[key] = _Entry(*(float(row[c]) for c in ("models", "depth_share", "test_share",
-                                                        "error")))  # fmt: skip
-    dimensions = tuple(sorted({k[0] for k in entries}))
-    deltas = tuple(sorted({k[1] for k in entries}))
-    return dimensions, deltas, entries
-
-
-def _bracket(grid: tuple[float, ...], value: float) -> tuple[float, float, float]:
-    """Return two neighbours in `grid` and the place of `value` between them, by logarithm."""
-    upper = min(max(int(np.searchsorted(grid, value)), 1), len(grid) - 1)
-    low, high = grid[upper - 1], grid[upper]
-    place = (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
-    return low, high, place
-
-
-def _interpolate(dimension: int, delta: float, multiple: float, column: str) -> float:
-    """Bilinear in log p and log delta; beyond the table, the slope at its edge goes on."""
-    dimensions, deltas, entries = _table()
-    p0, p1, p = _bracket(dimensions, float(dimension))
-    d0, d1, d = _bracket(deltas, delta)
-
-    def at(a: float, b: float) -> float:
-        return math.log(getattr(entries[(a, b, multiple)], column))
-
-    value = (1 - p) * ((1 - d) * at(p0, d0) + d * at(p0, d1)) + p * (
-        (1 - d) * at(p1, d0) + d * at(p1, d1)
+def _table() -> tuple[tuple[Doubles, ...], dict[str, Doubles]]:
+    """Return dimensions, deltas and multiples, and what there is for each."""
+    axes = ("dimension", "delta", "multiple")
+    return gridded(
+        read_table("tukey_table.csv"), axes, ("models", "depth_share", "test_share", "error")
     )
-    return math.exp(value)
+
+
+def _bracket(grid: Doubles, value: float) -> tuple[int, float]:
+    """Return the upper of two neighbours in `grid`, and the place between them, by logarithm."""
+    upper = min(max(int(np.searchsorted(grid, value)), 1), len(grid) - 1)
+    low, high = float(grid[upper - 1]), float(grid[upper])
+    return upper, (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
+
+
+def _interpolate(dimension: int, delta: float, multiple: int, column: str) -> float:
+    """Bilinear in log p and log delta; beyond the table, the slope at its edge goes on.
+
+    multiple: its place in the table.
+    """
+    (dimensions, deltas, _), found = _table()
+    i, p = _bracket(dimensions, float(dimension))
+    j, d = _bracket(deltas, delta)
+    corners = found[column][i - 1 : i + 1, j - 1 : j + 1, multiple].tolist()
+    low, high = ((1 - d) * math.log(a) + d * math.log(b) for a, b in corners)
+    return math.exp((1 - p) * low + p * high)
 
 
 def _shares(dimension: int, delta: float, multiple: float) -> tuple[float, float]:
     """Depth and test shares of the nearest entry that asks for no fewer models."""
-    dimensions, deltas, entries = _table()
-    p = next((x for x in dimensions if x >= dimension), dimensions[-1])
-    d = next((x for x in reversed(deltas) if x <= delta), deltas[0])
-    below = max(x for x in _tabulated_multiples() if x <= multiple + 1e-9)
-    entry = entries[(p, d, below)]
-    return entry.depth_share, entry.test_share
-
-
-@cache
-def _tabulated_multiples() -> tuple[float, ...]:
-    return tuple(sorted({k[2] for k in _table()[2]}))
+    (dimensions, deltas, multiples), found = _table()
+    place = (
+        min(int(np.searchsorted(dimensions, dimension)), len(dimensions) - 1),
+        max(int(np.searchsorted(deltas, delta, side="right")) - 1, 0),
+        int(np.searchsorted(multiples, multiple + 1e-9, side="right")) - 1,
+    )
+    return float(found["depth_share"][place]), float(found["test_share"][place])
 
 
 def _error(dimension: int, delta: float, multiple: float) -> float:
-    low, high, place = _bracket(_tabulated_multiples(), multiple)
-    a = math.log(_interpolate(dimension, delta, low, "error"))
-    b = math.log(_interpolate(dimension, delta, high, "error"))
+    upper, place = _bracket(_table()[0][2], multiple)
+    a, b = (math.log(_interpolate(dimension, delta, k, "error")) for k in (upper - 1, upper))
     return math.exp(a + place * (b - a))
 
 
@@ -141,21 +120,14 @@ def plan_tukey(
 ) -> TukeyPlan:
     """Choose the plan with the least predicted error among those that pass the test.
 
-    Parameters
-    ----------
-    units : float
-        Noisy number of units.
-    d : int
-        Number of regressors.
-    dimension : int
-        Length of a model vector.
-    epsilon, delta : float
-        Of test and draw together.
-    models : int, optional
-        Use this many models; only the split is chosen then.
+    units: noisy number of units.
+    d: number of regressors.
+    dimension: length of a model vector.
+    epsilon, delta: of test and draw together.
+    models: use this many models; only the split is chosen then.
     """
     # The table is made with 2% more models than needed; the test needs k / epsilon models.
-    least = _interpolate(dimension, delta, 1.0, "models") / epsilon * _SAFETY
+    least = _interpolate(dimension, delta, 0, "models") / epsilon * _SAFETY
     multiples = _MULTIPLES if models is None else np.clip([models / least], 1.0, 10.0)
     errors = []
     for multiple in multiples:
@@ -177,5 +149,5 @@ def plan_tukey(
 
 def least_units(d: int, dimension: int, epsilon: float, delta: float) -> int:
     """Return about how many units TukeyEM needs: enough models, each of d + 4 units."""
-    least = _interpolate(dimension, delta, 1.0, "models") / epsilon * _SAFETY
+    least = _interpolate(dimension, delta, 0, "models") / epsilon * _SAFETY
     return math.ceil(least * (d + 4))

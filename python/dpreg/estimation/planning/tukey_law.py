@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 
 
@@ -39,13 +38,6 @@ def distance(models: int, dimension: int, epsilon: float, depth: int, delta: flo
     log_rho = epsilon * (depth + k) / 2 + shell - log_weight[inner]
     failures = np.flatnonzero(log_rho > math.log(delta) - math.log1p(-delta))
     return int(failures[0] if len(failures) else len(k)) - 1
-
-
-def least_distance(epsilon: float, delta: float, failure: float = 0.01) -> int:
-    """Distance at which the test passes with probability at least 1 - `failure`."""
-    threshold = _core.release_threshold(epsilon, delta)
-    # Pr[distance + X <= threshold] is the tail of X at distance - threshold.
-    return threshold + max(1, math.ceil(-math.log(failure * (1 + math.exp(-epsilon))) / epsilon))
 
 
 def box_weights(models: int, dimension: int, epsilon: float, depth: int) -> Doubles:
@@ -92,13 +84,9 @@ def release_law(
     is that of uniform order statistics, which are beta variables.  The seed is fixed:
     the law is a public constant of its arguments.
 
-    Parameters
-    ----------
-    models, dimension, epsilon, depth
-        Of the release.
-    shallowest : bool, default False
-        The release is from the least depth: what a coordinate that many models cannot tell, and
-        so a region that is wide at small depths alone, does to all others.
+    models, dimension, epsilon, depth: of the release.
+    shallowest: the release is from the least depth: what a coordinate that many models cannot tell,
+        and so a region that is wide at small depths alone, does to all others.
     """
     rng = np.random.default_rng(20260101)
     weights = np.ones(1) if shallowest else box_weights(models, dimension, epsilon, depth)

@@ -86,15 +86,9 @@ class GaussianReleases:
 
         A unit of several rows moves sums over rows by as many times what one row does.
 
-        Parameters
-        ----------
-        label : str
-            For the certificate.
-
-        Returns
-        -------
-        Noisy
-            Values of the same shape.  An entry that counts w times has noise of scale sigma / w.
+        label: for the certificate.
+        Returns: values of the same shape.  An entry that counts w times has noise of scale sigma /
+            w.
         """
         sums = opened(exact)
         sensitivity = exact.sensitivity * (1 if exact.of_units else self.rows)

@@ -36,7 +36,7 @@ _RARE, _RARE_COUNT = 8.0, 0.02
 _FEW_EVENTS = 0.5
 # Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
 # much where that is cheaper than twice as much.
-_CELL_NOISE, MOST_CELLS = 1 / 40, 0.08
+_CELL_NOISE, _MOST_CELLS = 1 / 40, 0.08
 _QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
 _LEAST = 1e-4
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
@@ -50,8 +50,6 @@ _LOOK, _TOGETHER = 0.04, 0.2
 # bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
 # least squares, and are 1.4 times with this and `newton/levels.py`.
 _LEVELS, _LEVEL_SCALE = 0.02, 0.5
-# All of this together costs so much at most, with a response that is not an event.
-MOST_SHARE = _COUNT + _TOGETHER + _LEVELS
 # No count is less than this.
 _LEAST_COUNT = 0.5
 # Public limits are so many scales apart, where nothing else is known of a column.  They may be far
@@ -99,20 +97,12 @@ def column_scales(
     nothing, but for counts of the levels of factors, and of columns whose bounds may be wide, if
     there are not too few rows for that.
 
-    Parameters
-    ----------
-    rows : Totals
-        Private.
-    noise : GaussianReleases
-    bounds : ndarray, shape (d + 1, 2)
-        Public limits of each column, NaN where none were given.
-    events : bool
-        Responses are 0 and 1, or counts: rows are counted by whether they have one, and counted
+    rows: private.
+    bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
+    events: responses are 0 and 1, or counts: rows are counted by whether they have one, and counted
         again where few have, or have not.
-    levels : tuple of ndarray of int
-        Places of the indicators of each factor, whose bounds are 0 and 1.
-    wide : ndarray of int
-        Columns whose bounds may be wide.
+    levels: places of the indicators of each factor, whose bounds are 0 and 1.
+    wide: columns whose bounds may be wide.
 
     Privacy
     -------
@@ -203,10 +193,7 @@ def column_scales(
 def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, float]:
     """Release the numbers of rows with and without an event, again where one of them is small.
 
-    Returns
-    -------
-    units, ones, deviation : float
-        The last is that of the noise in `ones`.
+    Returns units, ones, deviation: the last is that of the noise in `ones`.
     """
     label = "numbers of rows without and with an event"
     counts, deviation = noise.release(label, exact, noise.share(_COUNT))
@@ -223,12 +210,8 @@ def _level_shares(
 ) -> tuple[Doubles, float]:
     """Release numbers of rows of each level.
 
-    Returns
-    -------
-    shares : ndarray
-        Of the rows.
-    precision : float
-        The inverse of the deviation of the noise in them.
+    Returns shares: of the rows.
+    and precision: the inverse of the deviation of the noise in them.
     """
     counts, deviation = noise.release("number of rows of each level", exact, noise.share(_LEVELS))
     ends = np.cumsum([len(places) + 1 for places in levels])
@@ -245,7 +228,7 @@ def _share(cells: ExactSums, units: float, noise: GaussianReleases, least: float
 def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases) -> float:
     """Return the share of the squared mu of counts in cells."""
     loud, quiet = (_share(cells, units, noise, least) for least in (_CELL_NOISE, _QUIET_NOISE))
-    return max(min(loud, MOST_CELLS), min(quiet, _QUIET_MOST), _LEAST)
+    return max(min(loud, _MOST_CELLS), min(quiet, _QUIET_MOST), _LEAST)
 
 
 def _magnitudes(

@@ -69,12 +69,8 @@ def nearly_zero(low: float, high: float, hidden: float) -> Size:
 def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
     """Return where values lie by their signs and orders of magnitude; None: that cannot be seen.
 
-    Parameters
-    ----------
-    cells : ndarray
-        Noisy counts, as of `_core.magnitude_counts`.
-    deviation : float
-        Of the noise in each.
+    cells: noisy counts, as of `_core.magnitude_counts`.
+    deviation: of the noise in each.
     """
     zero = len(cells) // 2
     below, above = cells[:zero][::-1], cells[zero + 1 :]

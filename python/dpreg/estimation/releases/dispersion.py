@@ -73,19 +73,14 @@ class DispersionSums:
         return sums
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, DISPERSION_SENSITIVITY, weights=_WEIGHTS)
 
 
 def first_alpha(variance: float, mean: float, square: float) -> float:
     """Return a dispersion with which scores are weighted.
 
-    Parameters
-    ----------
-    variance : float
-        Of responses about their means.
-    mean, square : float
-        Mean of the means, and of their squares.
+    variance: of responses about their means.
+    mean, square: mean of the means, and of their squares.
     """
     alpha = (variance - mean) / max(square, np.finfo(float).tiny)
     return min(max(alpha, _FIRST[0]), _FIRST[1])
@@ -96,16 +91,9 @@ def released_dispersion(
 ) -> Dispersion:
     """Release the dispersion about fitted means.
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
-    line : Line
-        Released, with the dispersion that weights have.
-    noise : GaussianReleases
-    mu : float
+    design: private.
+    scales: released.
+    line: released, with the dispersion that weights have.
 
     Privacy
     -------

@@ -26,12 +26,8 @@ def noisy_counts(
 ) -> tuple[Sums, Part]:
     """Add discrete Laplace noise to counts.
 
-    Parameters
-    ----------
-    label : str
-        For the certificate.
-    rows : int, default 1
-        How many rows a unit may have.
+    label: for the certificate.
+    rows: how many rows a unit may have.
     """
     exact, most = opened(counts), 1 if counts.of_units else rows
     each = epsilon_of_row(epsilon, most)

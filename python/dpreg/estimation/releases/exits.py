@@ -114,15 +114,8 @@ def noisy_exits(
 ) -> NoisyExits:
     """Release how many rows leave, and enter, in each interval.
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    statistic : ExitCounts
-    max_rows : int
-        So many rows of a unit are used, by chance.
-    epsilon : float
-    bits : BitSource
+    design: private.
+    max_rows: so many rows of a unit are used, by chance.
 
     Privacy
     -------

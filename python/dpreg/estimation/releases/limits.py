@@ -22,17 +22,9 @@ def prediction_limits(
 ) -> Doubles:
     """Choose where predictions move regressors, and then themselves.
 
-    Parameters
-    ----------
-    params : ndarray, shape (intercept + d,)
-        Released, in the user's units.
-    share : float
-        Of the squared mu; nothing is spent when all columns have bounds.
-
-    Returns
-    -------
-    ndarray, shape (d + 1, 2)
-        The response last.
+    params: shape (intercept + d,): released, in the user's units.
+    share: of the squared mu; nothing is spent when all columns have bounds.
+    Returns an array of shape (d + 1, 2): the response last.
     """
     sets = [widened(scales, factor) for factor in _FACTORS]
     if scales.given.all():
@@ -57,10 +49,8 @@ def prediction_limits(
 def regressor_limits(scales: Scales) -> Doubles:
     """Return where predictions move regressors, and none for themselves.
 
-    Returns
-    -------
-    ndarray, shape (d + 1, 2)
-        NaN for the response, last: the mean of a family has the limits of its link.
+    Returns an array of shape (d + 1, 2): NaN for the response, last: the mean of a family has the
+        limits of its link.
     """
     limits = widened(scales, _FACTORS[0])
     limits[-1] = np.nan

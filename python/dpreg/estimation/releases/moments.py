@@ -24,18 +24,11 @@ def found_columns(scales: Scales, units: StandardUnits, gram: Doubles, deviation
     The first look is at noisy variances within limits.  A column that was not clear of noise there
     may be so in the Gram matrix, which is more precise.
 
-    Parameters
-    ----------
-    units : StandardUnits
-        Of all columns.
-    gram : ndarray, shape (intercept + d, intercept + d)
-        Noisy, and perhaps with more rows and columns after these.
-    deviation : float
-        Of the noise on its diagonal.
-
-    Returns
-    -------
-    ndarray of bool, shape (d,)
+    units: of all columns.
+    gram: shape (intercept + d, intercept + d): noisy, and perhaps with more rows and columns after
+        these.
+    deviation: of the noise on its diagonal.
+    Returns an array of shape (d,).
     """
     first = int(units.intercept)
     squares = np.diag(gram)[first : first + len(units.columns)]
@@ -54,12 +47,8 @@ def noisy_gram(
 ) -> tuple[Doubles, float]:
     """Release the Gram matrix of standardised rows.
 
-    Returns
-    -------
-    gram : ndarray, shape (width, width)
-        Symmetric; a row within its limit counts z z'.
-    deviation : float
-        Standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    Returns gram: shape (width, width): symmetric; a row within its limit counts z z'.
+    and deviation: standard deviation of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
     sums, scale = symmetric(label, rows.gram(), noise, mu)
     unit = (rows.limit / _core.ROW_STEPS) ** 2

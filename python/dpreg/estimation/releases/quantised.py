@@ -175,12 +175,7 @@ class _Blocks:
 class MappedRows:
     """The rows of a design by a recipe, made block by block.  Private.
 
-    Parameters
-    ----------
-    design : Design
-    recipe : Recipe
-    kept : bool
-        They are summed more than once: keep them, in memory while they fit, rather than make them
+    kept: they are summed more than once: keep them, in memory while they fit, rather than make them
         each time.
     """
 
@@ -215,13 +210,11 @@ class MappedRows:
         return self._total(seal, "round", theta, clip)
 
     def score(self, theta: Doubles, limit: float) -> ExactSums:
-        """See `_core.QuantisedRows.score`."""
         # Of rows by themselves, a unit moves it by as many scores as it has rows.
         seal = functools.partial(_score, width=self.width, of_units=self._design.by_unit)
         return self._total(seal, "score", theta, limit)
 
     def scores_by_cell(self, limit: float, cells: int) -> ExactSums:
-        """See `ScoresByCell`."""
         return self._design.total(ScoresByCell(self._recipe, limit, cells))
 
     def curvature(self, theta: Doubles, limit: float) -> ExactSums:
@@ -233,10 +226,7 @@ class MappedRows:
     def score_norms(self, theta: Doubles, starts: Sums | None = None) -> ExactSums:
         """See `_core.QuantisedRows.score_norms`.
 
-        Parameters
-        ----------
-        starts : ndarray of int, optional
-            Those in bins from each to the next one are added up.
+        starts: those in bins from each to the next one are added up.
         """
         seal = functools.partial(_norm_counts, starts=starts, of_units=self._design.by_unit)
         return self._total(seal, "score_norms", theta)

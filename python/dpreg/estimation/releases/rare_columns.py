@@ -80,26 +80,13 @@ def known_rare(
 ) -> tuple[RareColumns, float]:
     """Return the rare columns, and what was released for that.
 
-    Parameters
-    ----------
-    rows : Totals
-        Private.
-    noise : GaussianReleases
-    found : mapping
-        Those that are known already, by place.
-    lost : list of int
-        Columns to be counted again.
-    units : float
-        Noisy number of rows.
-    most : float
-        The share of the squared mu that all of it may cost.
-
-    Returns
-    -------
-    RareColumns
-        Of several of `found` only where the rows that they share could be counted.
-    share : float
-        Of the squared mu that was spent.
+    rows: private.
+    found: those that are known already, by place.
+    lost: columns to be counted again.
+    units: noisy number of rows.
+    most: the share of the squared mu that all of it may cost.
+    Returns: of several of `found` only where the rows that they share could be counted.
+    and share: of the squared mu that was spent.
 
     Privacy
     -------
@@ -160,14 +147,9 @@ def _counted_again(
 def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn:
     """Return what the other values are of a column that is nearly always 0.
 
-    Parameters
-    ----------
-    cells : ndarray
-        Noisy counts, as of `_core.magnitude_counts`.
-    deviation : float
-        Of the noise in each.
-    units : float
-        Noisy number of rows.
+    cells: noisy counts, as of `_core.magnitude_counts`.
+    deviation: of the noise in each.
+    units: noisy number of rows.
     """
     zero = len(cells) // 2
     numbers = squares = sums = 0.0

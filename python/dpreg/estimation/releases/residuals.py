@@ -133,7 +133,6 @@ class ResidualMagnitudes:
         return np.bincount(bins, minlength=2 * _HALVES + 1).astype(np.int64)
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, MAGNITUDES_SENSITIVITY)
 
 
@@ -160,7 +159,6 @@ class ResidualSums:
         return sums
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, RESIDUAL_SUMS_SENSITIVITY, weights=_SUM_WEIGHTS)
 
 
@@ -191,7 +189,6 @@ class ResidualCells:
         return counts.astype(np.int64).reshape(self.shape)
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, RESIDUAL_CELLS_SENSITIVITY)
 
 
@@ -204,12 +201,8 @@ def released_extras(
 ) -> tuple[FitStats | None, Diagnostics | None]:
     """Spend what was put aside for them.
 
-    Parameters
-    ----------
-    params : ndarray, shape (intercept + regressors,)
-        Released, in the user's units.
-    noise : GaussianReleases
-        With ``aside=extras.share``.
+    params: shape (intercept + regressors,): released, in the user's units.
+    noise: with ``aside=extras.share``.
     """
     if extras.share == 0:
         return None, None

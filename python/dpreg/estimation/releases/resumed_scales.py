@@ -23,15 +23,9 @@ _COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
 def resumed_scales(rows: Totals, noise: GaussianReleases, bounds: Doubles, start: Start) -> Scales:
     """Return the scales of a start, with the number of rows of these records.
 
-    Parameters
-    ----------
-    rows : Totals
-        Private.
-    noise : GaussianReleases
-    bounds : ndarray, shape (d + 1, 2)
-        Public limits of each column, NaN where none were given.
-    start : Start
-        Public or released, of these columns.
+    rows: private.
+    bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
+    start: public or released, of these columns.
 
     Privacy
     -------

@@ -55,9 +55,7 @@ class StandardUnits:
     def to_user(self, d: int) -> Doubles:
         """Return L with params = L @ theta + offset; see `offset`.
 
-        Returns
-        -------
-        ndarray, shape (intercept + d, intercept + k)
+        Returns an array of shape (intercept + d, intercept + k).
         """
         i = int(self.intercept)
         slopes = self.y_scale / self.scale
@@ -106,17 +104,11 @@ def standardised_rows(
 ) -> MappedRows:
     """Quantise the rows of `design` under released scales, and keep them.
 
-    Parameters
-    ----------
-    units : StandardUnits
-        Of `scales`.
-    row_limit : float
-        Longer rows are shrunk to it.
-    winsorise : bool
-        Move regressors beyond the limits to them.  That steadies a fit and biases its slopes.
-        Without it only those are moved whose limits are not `trusted`.
-    response_limit : float
-        Above 0, the response clipped to it is the last entry of each row.
+    units: of `scales`.
+    row_limit: longer rows are shrunk to it.
+    winsorise: move regressors beyond the limits to them.  That steadies a fit and biases its
+        slopes. Without it only those are moved whose limits are not `trusted`.
+    response_limit: above 0, the response clipped to it is the last entry of each row.
     """
     recipe = _recipe(design.terms, scales, units, row_limit, winsorise=winsorise)
     return MappedRows(design.by_row, replace(recipe, response_limit=response_limit), kept=True)
@@ -137,16 +129,10 @@ def mapped_rows(
 
     Parameters are as for `standardised_rows`.  The rows of a unit add up to one score.
 
-    Parameters
-    ----------
-    change : ndarray, shape (width, width)
-        Rows are shortened by their norm after it.
-    kept : bool
-        See `MappedRows`.
-    loss : RowLoss
-        Of a row.
-    aim : ndarray, shape (width,), optional
-        See `MappedRows.aim`.
+    change: shape (width, width): rows are shortened by their norm after it.
+    kept: see `MappedRows`.
+    loss: of a row.
+    aim: shape (width,): see `MappedRows.aim`.
     """
     recipe = _recipe(design.terms, scales, units, row_limit, winsorise=False)
     recipe = replace(recipe, change=change, loss=loss, aim=aim)

@@ -52,9 +52,7 @@ def scaling_from_bounds(bounds: Doubles, *, intercept: bool) -> Scaling:
 
     With an intercept the middle of a range goes to 0; without one 0 stays where it is.
 
-    Parameters
-    ----------
-    bounds : ndarray, shape (d + 1, 2)
+    bounds: shape (d + 1, 2)
     """
     low, high = bounds.T
     if intercept:

@@ -32,12 +32,8 @@ def symmetric_root(moments: Doubles, *, centred: bool) -> Doubles:
     New coordinates are as near as may be to the old ones, each over its deviation: what was long
     for one column is so for one coordinate.
 
-    Parameters
-    ----------
-    moments : ndarray, shape (w, w)
-        Positive definite.
-    centred : bool
-        The first entry of rows stands for an intercept: the others are taken about their mean.
+    moments: shape (w, w): positive definite.
+    centred: the first entry of rows stands for an intercept: the others are taken about their mean.
     """
     if not len(moments):
         return moments

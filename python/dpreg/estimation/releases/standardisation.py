@@ -25,6 +25,8 @@ _SPREAD, _ROWS = 3.0, 12.5
 _TRUSTED = 2.0
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
 LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
+# Passes over the rows with default options.
+MOMENT_PASSES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +118,8 @@ class Standardisation:
     def release(self, rows: Totals, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the regressors and, last, of the response.
 
-        Parameters
-        ----------
-        noise : GaussianReleases
-            Spends `share` of it, less when all columns have bounds.
-        bounds : ndarray, shape (d + 1, 2)
-            Public limits of each column, NaN where none were given.
+        noise: spends `share` of it, less when all columns have bounds.
+        bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
         """
         low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
         given = np.asarray(np.isfinite(bounds).all(axis=1))
@@ -206,12 +204,8 @@ def magnitudes(
 ) -> tuple[list[float | None], Doubles]:
     """Release orders of magnitude of columns.
 
-    Returns
-    -------
-    sizes : list of float or None
-        Powers of two that bound the values of each; None: not even that was found.
-    deviations : ndarray
-        Of the noise in the counts of each.
+    Returns sizes: powers of two that bound the values of each; None: not even that was found.
+    and deviations: of the noise in the counts of each.
     """
     cells = rows.total(MagnitudeCounts(searched, weights))
     label = "order of magnitude of each column"

@@ -30,7 +30,6 @@ class MagnitudeCounts:
         return np.asarray(counts[:, :zero][:, ::-1] + counts[:, zero + 1 :])
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return counts_of_columns(sums, self.weights)
 
 
@@ -64,7 +63,6 @@ class PairCounts:
         return np.asarray((there.T @ there)[np.triu_indices(len(self.places), 1)][:, None])
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return counts_of_columns(sums, np.ones(len(sums)))
 
 
@@ -87,7 +85,6 @@ class IntervalCounts:
         return np.vstack(cells)[self.searched, : self.bins + self.zeros]
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return counts_of_columns(sums, self.weights)
 
 
@@ -102,7 +99,6 @@ class EventCounts:
         return np.array([below + zero, above])
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, _core.counts_sensitivity(np.ones(1)))
 
 
@@ -146,7 +142,6 @@ class MomentSums:
         return np.concatenate([of_x[: d + 1], of_y[1:2], of_x[d + 1 :], of_y[2:]])
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         entries = np.concatenate([[1.0], self.weights, self.weights])
         return ExactSums(sums, _core.moments_sensitivity(self.weights), weights=entries)
 
@@ -169,7 +164,6 @@ class TailVotes:
         )
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`."""
         return ExactSums(sums, _core.tail_votes_sensitivity(len(self.low)))
 
 

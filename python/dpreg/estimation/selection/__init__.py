@@ -23,10 +23,7 @@ SELECTORS: dict[str, Callable[[], Selector]] = {
 def selector_from(selector: str | Selector, argument: str = "select") -> Selector:
     """Return the selector that a name or an options object stands for.
 
-    Raises
-    ------
-    ValueError
-        If it is neither, naming `argument`.
+    Raises ValueError if it is neither, naming `argument`.
     """
     if isinstance(selector, str):
         if selector not in SELECTORS:

@@ -80,10 +80,7 @@ class Selector(Protocol):
 def check_k(k: object, d: int, of: str = "terms of the formula") -> int:
     """Return k as an int if it is between 1 and `d`, the number of `of`.
 
-    Raises
-    ------
-    ValueError
-        Otherwise, naming the argument and what to write instead.
+    Raises ValueError otherwise, naming the argument and what to write instead.
     """
     try:
         count = -1 if isinstance(k, bool) else operator.index(k)  # type: ignore[arg-type]

@@ -89,10 +89,7 @@ def first_stage(
 ) -> FirstStage:
     """Check `select`, `k` and `split` of `dp_lm` and divide epsilon.
 
-    Raises
-    ------
-    ValueError
-        Before a record is read.
+    Raises ValueError before a record is read.
     """
     d = len(terms.candidates)
     if select is None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
 from dpreg.calls.session import Payer
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.charge import Charge
-from dpreg.privacy.statement import shares_of
+from dpreg.privacy.statement import AMOUNTS, columns_of, shares_of
 
 Request = Mapping[str, Any]
 
@@ -67,12 +65,6 @@ def partition(request: Request) -> dict[str, Any]:
     return {"levels": list(_budget(request["budget"]).partition(request["column"], levels))}
 
 
-# What R makes a data frame of, in this order: columns of `Budget.to_frame`.
-_COLUMNS = ("time", "user", "data", "label", "formula", "method", "eps", "delta", "mu", "rho",
-            "failure", "status", "stratum", "unit")  # fmt: skip
-_AMOUNTS = {"eps": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho", "failure": "failure"}
-
-
 def budget_state(request: Request) -> dict[str, Any]:
     """Return what was charged, what is spent and what is left."""
     payer = payer_of(request)
@@ -83,11 +75,8 @@ def budget_state(request: Request) -> dict[str, Any]:
         "spent": dict(zip(("eps", "delta"), payer.spent, strict=True)),
         "of": of,
         "shares": np.array(shares),
-        "charges": {name: _column(charges, name) for name in _COLUMNS},
+        "charges": {
+            name: np.array(column, dtype=np.float64) if name in AMOUNTS else column
+            for name, column in columns_of(charges).items()
+        },
     }
-
-
-def _column(charges: Sequence[Charge], name: str) -> Doubles | list[str]:
-    if name in _AMOUNTS:
-        return np.array([getattr(c.paid, _AMOUNTS[name]) for c in charges], dtype=np.float64)
-    return ["" if getattr(c, name) is None else str(getattr(c, name)) for c in charges]

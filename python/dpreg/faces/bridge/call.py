@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 import dpreg
 from dpreg.base.errors import BudgetError, unusable, write
+from dpreg.base.options import is_number
 from dpreg.base.passes import Progress
 from dpreg.calls.block_test import Blocks, PValues, statistic_of, test_by_blocks
 from dpreg.calls.request import Request
@@ -112,7 +113,7 @@ def _given(request: Sent) -> dict[str, Any]:
 
 
 def _whole(name: str, value: Any) -> int:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = is_number(value)
     if not number or value != int(value):
         near = max(1, round(value)) if number else 5
         raise unusable(name, "a whole number", value, write(name, near))

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.methods import build, described
+from dpreg.faces.cli.methods import build, described, methods, selectors
 from dpreg.faces.cli.release import (
     by_request,
     fitting,
-    method_names,
     method_options,
     offering,
-    selector_names,
+    read_saved,
     shared,
-    text_of,
 )
 from dpreg.faces.cli.shell import Outputs, command, release_and_tell
 
-if TYPE_CHECKING:
-    from dpreg.calls.starts import Origin
-
-
-def _options() -> str:
-    from dpreg.estimation.methods import METHODS
-
-    return described(METHODS)
-
-
 _FITTING: tuple[Callable[..., Any], ...] = (
-    click.option("--method", metavar="NAME", shell_complete=offering(method_names),
+    click.option("--method", metavar="NAME", shell_complete=offering(methods),
                  default="auto", show_default=True, help="Method of fitting."),
     method_options("option", "the method"),
-    click.option("--select", metavar="NAME", shell_complete=offering(selector_names),
+    click.option("--select", metavar="NAME", shell_complete=offering(selectors),
                  help="Select terms privately before the fit."),
     click.option("--k", type=int, help="Number of terms that --select keeps."),
     click.option("--split", type=float,
@@ -63,7 +50,7 @@ _FITTING: tuple[Callable[..., Any], ...] = (
     'dpreg fit "y ~ x" d.parquet --eps 1 --method tukey --option models=500',
     'dpreg fit "y ~ ." d.parquet --eps 1 --select kendall --k 5',
     'dpreg fit "y ~ x" november.parquet --eps 1 --start october.json',
-    details=("Options of methods", _options),
+    details=("Options of methods", lambda: described(methods())),
 )
 @fitting(*_FITTING)
 def fit(given: dict[str, Any], outputs: Outputs) -> int:
@@ -79,7 +66,7 @@ def fit(given: dict[str, Any], outputs: Outputs) -> int:
     'dpreg glm "default ~ income + region" loans.parquet --eps 1',
     'dpreg glm "visits ~ age + offset(log(years))" d.parquet --eps 1 --family poisson',
     'dpreg glm "wage ~ age" d.parquet --eps 1 --family quantile',
-    details=("Options of methods", _options),
+    details=("Options of methods", lambda: described(methods())),
 )
 @fitting(
     click.option("--family", metavar="NAME", default="binomial", show_default=True,
@@ -100,26 +87,16 @@ def glm(given: dict[str, Any], outputs: Outputs) -> int:
 
 def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
     from dpreg.calls.fit import fit as fitted
-    from dpreg.estimation.methods import METHODS
-    from dpreg.estimation.selection import SELECTORS
+    from dpreg.calls.starts import origin_from_json
 
-    build(given, "method", METHODS, "option")
-    build(given, "select", SELECTORS, "select_option")
+    build(given, "method", methods(), "option")
+    build(given, "select", selectors(), "select_option")
     if given["start"] is not None:
-        given["start"] = _origin(given["start"])
+        commands = "dpreg fit --json or dpreg moments --json"
+        given["start"] = read_saved(
+            given["start"], "start", origin_from_json, "a fit or moments", commands
+        )
     # A ledger says what was called.
     linear = given.get("family", "gaussian") == "gaussian" and given.get("link") is None
     name = "dp_lm" if linear else "dp_glm"
     return release_and_tell(by_request(name, fitted), given, outputs)
-
-
-def _origin(path: str) -> Origin:
-    """Read what a fit starts from."""
-    from dpreg.calls.starts import origin_from_json
-
-    text = text_of(path, "start")
-    try:
-        return origin_from_json(text)
-    except ValueError:
-        wanted = "give a file that dpreg fit --json or dpreg moments --json wrote"
-        raise ArgumentError("start", f"{path!r} does not hold a fit or moments", wanted) from None

@@ -13,6 +13,20 @@ from dpreg.base.options import alternatives, kind_of
 from dpreg.faces.cli.release import pair
 
 
+def methods() -> Mapping[str, Any]:
+    """Return what ``--method`` takes."""
+    from dpreg.estimation.methods import METHODS
+
+    return METHODS
+
+
+def selectors() -> Mapping[str, Any]:
+    """Return what ``--select`` takes."""
+    from dpreg.estimation.selection import SELECTORS
+
+    return SELECTORS
+
+
 def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settings: str) -> None:
     """Put the options object of a method in the place of its name, if there is something to set.
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.release import by_request, fitting, shared, taking, text_of
+from dpreg.faces.cli.release import by_request, fitting, read_saved, shared, taking
 from dpreg.faces.cli.shell import DONE, Outputs, command, output_options, release_and_tell
-
-if TYPE_CHECKING:
-    from dpreg.results.moments import DPMoments
 
 
 @command(
@@ -46,21 +43,13 @@ def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: 
 
     MOMENTS is a file that dpreg moments --json wrote; FORMULA has columns of it.
     """
+    from dpreg.results.moments import DPMoments
+
     outputs = Outputs.of(files)
     if "~" in path and "~" not in formula:
         raise ArgumentError(
             "MOMENTS", f"{path!r} is a formula", f"write dpreg lm {formula} {path!r}"
         )
-    saved = _read(path)
+    saved = read_saved(path, "MOMENTS", DPMoments.from_json, "moments", "dpreg moments --json")
     fit = saved.lm(formula) if instruments is None else saved.iv(formula, instruments)
     return outputs.tell(fit, fit.summary(alpha), DONE)
-
-
-def _read(path: str) -> DPMoments:
-    from dpreg.results.moments import DPMoments
-
-    text, wanted = text_of(path, "MOMENTS"), "give a file that dpreg moments --json wrote"
-    try:
-        return DPMoments.from_json(text)
-    except ValueError as error:
-        raise ArgumentError("MOMENTS", f"{path!r} does not hold moments: {error}", wanted) from None

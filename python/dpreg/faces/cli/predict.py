@@ -49,36 +49,31 @@ def predict(
 
 
 def _read(path: str, data: str) -> DPResults:
+    from dpreg.results.fit import DPResults
+    from dpreg.results.multinomial import DPMultinomial
+    from dpreg.results.ordinal import DPOrdinal
+
     text = text_of(path, "FIT")
     if text.startswith("PAR1"):
         raise ArgumentError(
             "FIT", f"{path!r} is a Parquet file; the fit comes first",
             f"write dpreg predict {data} {path}",
         )  # fmt: skip
-    if _declined(text):
+    head = _head(text)
+    if "dpreg_not_released" in head:
         raise ArgumentError("FIT", f"{path!r} says that the mechanism declined: there is no fit")
+    of_classes = (kind for kind in (DPOrdinal, DPMultinomial) if kind.words == head.get("model"))
     try:
-        return _kind_of(text).from_json(text)
+        return next(of_classes, DPResults).from_json(text)
     except ValueError as error:
         wanted = "give a file that dpreg fit --json wrote"
         raise ArgumentError("FIT", f"{path!r} does not hold a fit: {error}", wanted) from None
 
 
-def _kind_of(text: str) -> type[DPResults]:
-    """Return the class of the fit that a text is of; where it is of none, that of most fits."""
-    from dpreg.results.fit import DPResults
-    from dpreg.results.multinomial import DPMultinomial
-    from dpreg.results.ordinal import DPOrdinal
-
+def _head(text: str) -> dict[str, Any]:
+    """Return the object that a text holds; an empty one where it holds something else."""
     try:
-        model = json.loads(text).get("model")
-    except (AttributeError, ValueError):
-        return DPResults
-    return next((kind for kind in (DPOrdinal, DPMultinomial) if kind.words == model), DPResults)
-
-
-def _declined(text: str) -> bool:
-    try:
-        return "dpreg_not_released" in json.loads(text)
-    except (TypeError, ValueError):
-        return False
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -6,9 +6,9 @@ import csv
 import functools
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dpreg.calls.session import Payer
     from dpreg.privacy.budget import Budget
     from dpreg.privacy.partition import StratumBudget
+
+T = TypeVar("T")
 
 
 def releasing(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -143,27 +145,13 @@ def stratum_of(budget: Budget, path: str, typed: str) -> StratumBudget:
     raise ArgumentError("--stratum", (f"{column!r} has no level {text!r}; it has ", levels))
 
 
-def offering(names: Callable[[], Sequence[str]]) -> Callable[..., list[CompletionItem]]:
+def offering(names: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
     """Return what completes one of the names, which are looked up when somebody asks."""
 
     def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
         return [CompletionItem(name) for name in names() if name.startswith(begun)]
 
     return complete
-
-
-def method_names() -> Sequence[str]:
-    """Return what ``--method`` takes."""
-    from dpreg.estimation.methods import METHODS
-
-    return list(METHODS)
-
-
-def selector_names() -> Sequence[str]:
-    """Return what ``--select`` takes."""
-    from dpreg.estimation.selection import SELECTORS
-
-    return list(SELECTORS)
 
 
 _OPTIONS = {
@@ -242,6 +230,16 @@ def text_of(path: str, argument: str) -> str:
             return file.read()
     except OSError as error:
         raise ArgumentError(argument, f"cannot read {path!r}: {error.strerror}") from None
+
+
+def read_saved(path: str, argument: str, read: Callable[[str], T], what: str, commands: str) -> T:
+    """Read what is in a file that was given for `argument`, and that `commands` write."""
+    text = text_of(path, argument)
+    try:
+        return read(text)
+    except ValueError as error:
+        problem = f"{path!r} does not hold {what}: {error}"
+        raise ArgumentError(argument, problem, f"give a file that {commands} wrote") from None
 
 
 def number(text: str) -> int | float | str:

@@ -240,19 +240,11 @@ class Outputs:
 
 def output_options(command: Command) -> Command:
     """Add the options that say where a result goes."""
-    for option in (
-        click.option("--quiet", is_flag=True, help="Do not print the table."),
-        click.option(
-            "--latex", metavar="FILE", help="Write the table as LaTeX; - for standard output."
-        ),
-        click.option(
-            "--html", metavar="FILE", help="Write the table as HTML; - for standard output."
-        ),
-        click.option(
-            "--json", metavar="FILE", help="Write the whole result as JSON; - for standard output."
-        ),
-    ):
-        command = option(command)
+    command = click.option("--quiet", is_flag=True, help="Do not print the table.")(command)
+    written = {"latex": "table as LaTeX", "html": "table as HTML", "json": "whole result as JSON"}
+    for name, what in written.items():
+        text = f"Write the {what}; - for standard output."
+        command = click.option(f"--{name}", metavar="FILE", help=text)(command)
     return command
 
 
@@ -325,6 +317,6 @@ def release_and_tell(
         check_alpha(shown["alpha"])
     with working(doing):
         found = call(**given)
-    if not getattr(found, "released", True):
+    if not found.released:
         return outputs.tell(found, found.summary(SHELL), DECLINED)
     return outputs.tell(found, in_shell(found.summary(**shown)), DONE)

@@ -9,6 +9,7 @@ import numpy as np
 from dpreg.faces.plots.axes import cost_of, new_axes
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from dpreg.results.curve import DPCurve
@@ -33,22 +34,13 @@ def plot_curve(
     for number, label in enumerate(curve.groups):
         rows = table[table["group"] == label]
         colour = _COLOURS[number % len(_COLOURS)]
-        lines = [np.concatenate([[1.0], rows[c]]) for c in ("survival", "lower", "upper")]
         known = bool(rows["survival"].notna().any())
         label = label if known else f"{label}: not estimable at this eps"
-        ax.plot(curve.edges, lines[0], color=colour, marker="o", markersize=3, label=label)
-        if known:
-            ax.fill_between(curve.edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
+        _line(ax, curve.edges, rows, colour, label, band=known)
         for time, count in zip(curve.edges[:-1:step], rows["at_risk"][::step], strict=True):
             _written(ax, time, count, number, colour)
-    if len(curve.groups) > 1:
-        ax.legend(frameon=False)
-    below = f"time; below the axis, private numbers at risk; {limits} {1 - alpha:.0%} bands"
-    ax.set_xlabel(below, labelpad=14 + 11 * len(curve.groups))
-    ax.set_ylabel("survival")
-    ax.set_ylim(0, 1.02)
-    ax.set_title(f"Survival, {cost_of(curve.privacy)}", loc="left")
-    return ax
+    bands = f"{limits} {1 - alpha:.0%} bands"
+    return _titled(ax, curve, bands, len(curve.groups), len(curve.groups))
 
 
 def plot_survival(
@@ -65,20 +57,31 @@ def plot_survival(
     for number in range(len(table) // size):
         rows = table.iloc[number * size : (number + 1) * size]
         colour = _COLOURS[number % len(_COLOURS)]
-        lines = [np.concatenate([[1.0], rows[c]]) for c in ("survival", "lower", "upper")]
-        label = f"row {rows['row'].iloc[0]}"
-        ax.plot(edges, lines[0], color=colour, marker="o", markersize=3, label=label)
-        ax.fill_between(edges, lines[1], lines[2], color=colour, alpha=0.2, linewidth=0)
-    if len(table) > size:
-        ax.legend(frameon=False)
+        _line(ax, edges, rows, colour, f"row {rows['row'].iloc[0]}")
     step = -(-size // _MOST_NUMBERS)
     for time, count in zip(edges[:-1:step], fit.periods.at_risk[::step], strict=True):
         _written(ax, time, count, 0, "#000000")
-    below = f"time; below the axis, private numbers at risk; {limits} {1 - alpha:.0%} bands"
-    ax.set_xlabel(below, labelpad=25)
-    ax.set_ylabel("survival")
-    ax.set_ylim(0, 1.02)
-    ax.set_title(f"Survival, {cost_of(fit.privacy)}", loc="left")
+    return _titled(ax, fit, f"{limits} {1 - alpha:.0%} bands", len(table) // size, 1)
+
+
+def _line(
+    ax: Axes, edges: Any, rows: pd.DataFrame, colour: str, label: str, *, band: bool = True
+) -> None:
+    """Draw one curve, from 1 at the first edge, and its band."""
+    middle, low, high = (np.concatenate([[1.0], rows[c]]) for c in ("survival", "lower", "upper"))
+    ax.plot(edges, middle, color=colour, marker="o", markersize=3, label=label)
+    if band:
+        ax.fill_between(edges, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def _titled(ax: Axes, found: DPCurve | DPSurvival, bands: str, curves: int, lines: int) -> Axes:
+    """Say what is drawn: so many curves, and lines of numbers at risk."""
+    if curves > 1:
+        ax.legend(frameon=False)
+    below = f"time; below the axis, private numbers at risk; {bands}"
+    ax.set_xlabel(below, labelpad=14 + 11 * lines)
+    ax.set(ylabel="survival", ylim=(0, 1.02))
+    ax.set_title(f"Survival, {cost_of(found.privacy)}", loc="left")
     return ax
 
 

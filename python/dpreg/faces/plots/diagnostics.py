@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 # Counts of fewer deviations of noise are drawn as none.
 _CLEAR = 2.0
-_AXES = {
-    "residual": "residual",
-    "pearson": "Pearson residual",
-    "response": "response",
-}
+_AXES = {"residual": "residual", "pearson": "Pearson residual"}
 
 
 def _needed(fit: DPResults, *kinds: str) -> Diagnostics:
@@ -46,8 +42,7 @@ def plot_residuals(fit: DPResults, ax: Axes | None = None) -> Axes:
     mesh = ax.pcolormesh(found.fitted, found.residual, shown.T, cmap="Blues")
     ax.figure.colorbar(mesh, ax=ax, label="rows (noisy)")
     ax.axhline(0, color=ACCENT, linewidth=1)
-    ax.set_xlabel("fitted")
-    ax.set_ylabel(_AXES[found.kind])
+    ax.set(xlabel="fitted", ylabel=_AXES[found.kind])
     ax.set_title(f"{fit.response}: noise of {found.deviation:.2g} in each count", loc="left")
     return ax
 
@@ -63,8 +58,7 @@ def plot_qq(fit: DPResults, ax: Axes | None = None) -> Axes:
         ax.plot(normal, start + slope * normal, color=ACCENT, linewidth=1)
         ax.errorbar(normal, observed, yerr=1.96 * abs(slope) * off, fmt="o", color=SAMPLING,
                     ecolor=TOTAL, markersize=4)  # fmt: skip
-    ax.set_xlabel("normal quantile")
-    ax.set_ylabel(_AXES[found.kind])
+    ax.set(xlabel="normal quantile", ylabel=_AXES[found.kind])
     ax.set_title(f"{fit.response}: quantiles of residuals", loc="left")
     return ax
 
@@ -77,9 +71,6 @@ def plot_calibration(fit: DPResults, ax: Axes | None = None) -> Axes:
     ax.plot([0, 1], [0, 1], color=ACCENT, linewidth=1)
     ax.errorbar(middle, share, yerr=1.96 * error, fmt="o", color=SAMPLING, ecolor=TOTAL,
                 markersize=4)  # fmt: skip
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    ax.set_xlabel("predicted probability")
-    ax.set_ylabel("observed share")
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability", ylabel="observed share")
     ax.set_title(f"{fit.response}: calibration", loc="left")
     return ax

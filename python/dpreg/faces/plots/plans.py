@@ -36,8 +36,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
         ax.plot([plan.eps], [plan.width], "o", color=ACCENT)
         ax.annotate(f"eps={plan.eps:.3g}: {plan.width:.2g}", (plan.eps, plan.width),
                     xytext=(8, 8), textcoords="offset points")  # fmt: skip
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log")
     top = np.nanmax(np.where(np.isfinite(found), found, np.nan), initial=2.0)
     ticks: list[Any] = [t for t in (1, 1.5, 2, 3, 5, 10, 20, 50, 100) if t <= 1.3 * top]
     ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
@@ -45,9 +44,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
              if epsilons[0] <= t <= epsilons[-1]]  # fmt: skip
     ax.set_xticks(shown, [f"{t:g}" for t in shown])
     ax.minorticks_off()
-    ax.set_ylim(0.95, 1.3 * top)
-    ax.set_xlabel("eps")
-    ax.set_ylabel(f"interval width / {plan.exact}")
+    ax.set(ylim=(0.95, 1.3 * top), xlabel="eps", ylabel=f"interval width / {plan.exact}")
     ax.set_title(_planned(plan), loc="left")
     without_box(ax)
     return ax
@@ -63,10 +60,8 @@ def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
         ax.plot([plan.effect], [plan.power], "o", color=ACCENT)
         ax.annotate(f"{plan.effect:.2g}: {plan.power:.2g}", (plan.effect, plan.power),
                     xytext=(8, -12), textcoords="offset points")  # fmt: skip
-    ax.set_xlim(0, effects[-1])
-    ax.set_ylim(0, 1.03)
+    ax.set(xlim=(0, effects[-1]), ylim=(0, 1.03), ylabel="power of the 5% test")
     ax.set_xlabel("slope, in residual standard deviations")
-    ax.set_ylabel("power of the 5% test")
     ax.legend(frameon=False, loc="lower right")
     ax.set_title(_planned(plan), loc="left")
     without_box(ax)
@@ -99,9 +94,8 @@ def plot_shares(
     else:
         ax.set_yticks([0, len(labels)], ["first charge", f"left  {100 * left:.3g}%"])
     ax.invert_yaxis()
-    ax.set_xlim(0, 1)
+    ax.set(xlim=(0, 1), xlabel=f"share of {of}")
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
-    ax.set_xlabel(f"share of {of}")
     ax.set_title(textwrap.fill(title, 44), loc="left", fontsize="medium")
     without_box(ax)
     return ax
