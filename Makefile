@@ -7,15 +7,15 @@ HEADERS := $(shell find cpp -name '*.hpp')
 TIDIED := $(patsubst %,build/lint/%.tidied,$(shell find cpp/src -name '*.cpp'))
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test lint test-core test-python test-r docs test-docs wheel engines arm64 wasm musl audit fuzz bench bench-quick format clean
+.PHONY: demo test lint test-core test-python test-fuzz test-r docs test-docs wheel engines arm64 wasm musl audit fuzz bench bench-quick format clean
 
 demo: $(VENV)/installed
 	mkdir -p build
 	$(BIN)/dpreg demo --picture build/demo.png
 
 # What needs one processor most of the time runs beside what needs all of them.
-test: $(VENV)/test $(VENV)/docs
-	$(MAKE) --jobs=$(JOBS) test-core test-r test-python test-docs
+test: $(VENV)/test $(VENV)/docs $(VENV)/fuzz
+	$(MAKE) --jobs=$(JOBS) test-core test-r test-python test-fuzz test-docs
 
 lint: $(VENV)/lint
 	mkdir -p build
@@ -44,6 +44,10 @@ test-core: $(VENV)/test
 
 test-python: $(VENV)/test
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+# The fuzzers of Python for a minute each, always from the same inputs.
+test-fuzz: $(VENV)/fuzz
+	$(BIN)/python tests/fuzz/run.py --python --seed 1
 
 # The R package, with Python in the same virtual environment.
 test-r: $(VENV)/test

@@ -47,7 +47,10 @@ dpreg.Budget(1.0, ledger=os.path.join(SCRATCH, "made")).spend("x", 0.75)
 with open(os.path.join(SCRATCH, "made"), "rb") as made:
     LEDGER = made.read()
 TABLE = pd.DataFrame({"a": [1.0, np.nan], "b": [0.0, 1.0], "y": [1.0, 2.0]})
-FIT = dpreg.dp_lm("y ~ a", TABLE, 1.0, 1e-3, method="adassp", rng=1).to_json()
+MANY = pd.DataFrame({"a": np.arange(900) % 7 - 3.0, "b": np.arange(900) % 5.0})
+MANY["y"] = MANY["a"] - 0.5 * MANY["b"] + np.arange(900) % 3
+FITTED = dpreg.dp_lm("y ~ a + b", MANY, 5.0, 1e-3, diagnostics=True, fit_stats=True, rng=1)
+FIT = FITTED.to_json()
 SCHEMA = schema(TABLE)
 
 
@@ -90,8 +93,10 @@ def frame(data):
         if kind == "O" and cells:
             cells[0] = data.PickValueInList([None, "x", [1], 10**400, {}, b"x"])
         columns[name] = cells if kind == "list" else _array(cells, kind)
+    method = data.PickValueInList(["tukey", "adassp", "boosted_adassp"])
+    eps = data.PickValueInList([1.0, 500.0])  # At much a model is released.
     with contextlib.suppress(ValueError):
-        fit = dpreg.dp_lm("y ~ a + b", columns, 1.0, 1e-3, method="tukey", rng=1)
+        fit = dpreg.dp_lm("y ~ a + b", columns, eps, 1e-3, method=method, rng=1)
         str(fit.summary())
 
 

@@ -2,6 +2,8 @@
 
 Needs clang++ with libFuzzer for the C++ targets and atheris for the Python ones; what is not
 there is said and left out.  As many run at once as there are processors.
+
+A slow machine fails none: an input may take five minutes, and no executions are asked for.
 """
 
 from __future__ import annotations
@@ -50,8 +52,9 @@ def fuzz(name, command, seconds, seed):
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
             [*command, f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=4000",
-             "-print_final_stats=1", "-timeout=20", "-rss_limit_mb=4096"],
-            cwd=scratch, capture_output=True, text=True, errors="replace", check=False,
+             "-print_final_stats=1", "-timeout=300", "-rss_limit_mb=4096"],
+            cwd=scratch, env=os.environ | {"TMPDIR": scratch, "PYTHONHASHSEED": "0"},
+            capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
     covered = re.findall(r"cov: (\d+)", done.stderr + done.stdout)
@@ -65,17 +68,22 @@ def fuzz(name, command, seconds, seed):
     return done.returncode == 0
 
 
+def core_targets():
+    clang = shutil.which("clang++")
+    if clang is None:
+        print("clang++ is not there: the C++ targets are left out")
+        return
+    for program in build(clang):
+        yield program.name, [str(program)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
+    parser.add_argument("--python", action="store_true", help="no C++ targets")
     given = parser.parse_args()
-    targets = []
-    clang = shutil.which("clang++")
-    if clang is None:
-        print("clang++ is not there: the C++ targets are left out")
-    else:
-        targets += [(program.name, [str(program)]) for program in build(clang)]
+    targets = [] if given.python else [*core_targets()]
     if importlib.util.find_spec("atheris") is None:
         print("atheris is not there (pip install atheris): the Python targets are left out")
     else:

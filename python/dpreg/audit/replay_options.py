@@ -83,6 +83,14 @@ def _auto(rng: Generator) -> PublicCall:
     return dataclasses.replace(call, options={**options, "inference": False})
 
 
+def random_rare(rng: Generator) -> PublicCall:
+    """A fit of columns a and b, and mostly of their product."""
+    method = one_of(rng, (BoostedAdaSSP(), BoostedAdaSSP(), AdaSSP()))
+    inference = {"inference": False} if rng.random() < 0.25 else {}
+    formula = one_of(rng, ("y ~ a * b", "y ~ a * b", "y ~ a + b"))
+    return PublicCall("dp_lm", formula, _claim(rng), {"method": method, **inference})
+
+
 def _tukey(rng: Generator) -> PublicCall:
     models = one_of(rng, (None, 4, 30))
     method = TukeyEM(models=models, partition=one_of(rng, ("slots", "independent")))

@@ -18,6 +18,9 @@ from dpreg.calls.lm import dp_lm
 
 _NUMBERS = ("a", "b", "t", "w", "y")
 _SIZES = (0, 1, 2, 5, 12, 20, 20, 30, 30, 40, 60)
+# In such a share of tables, of so many rows, two columns are 0 in most: pairs of columns, their
+# product among them, are counted then.
+MOSTLY_ZERO, _ROWS_TO_COUNT = 0.1, 150
 # Cells that no statistician would write, and those that arithmetic finds hardest.
 _ODD = (np.nan, np.inf, -np.inf, 1e300, -1e300, 1e308, 5e-324, -1e-310, 2.0**62, 0.0, -0.0)
 # Shares of levels, of which the last have no row in most tables.
@@ -53,12 +56,17 @@ class Case:
         return Pair("a unit goes" if self.goes else "a unit comes", *tables)
 
 
-def random_case(rng: Generator, call: PublicCall) -> Case:
-    """Draw tables for a call."""
+def random_case(rng: Generator, call: PublicCall, mostly_zero: float = MOSTLY_ZERO) -> Case:
+    """Draw tables for a call; columns are mostly 0 with a probability."""
     rows = int(rng.choice(_SIZES))
     if getattr(call.options.get("method"), "name", "") == "tukey":
         rows = int(rng.choice((0, 20, 200, 400)))
+    by = rng.spawn(1)[0]
+    rare = bool(by.random() < mostly_zero)
+    rows = max(rows, _ROWS_TO_COUNT) if rare else rows
     table = _table(rng, call, rows)
+    if rare:
+        table["a"], table["b"] = _mostly_zero(by, rows)
     if call.options.get("start", "") is None:  # of a fit; of intervals it is a time
         call = _started(call, table if rng.random() < 0.5 else _table(rng, call, 60))
     size = int(rng.integers(1, 7)) if call.unit else 1
@@ -104,6 +112,13 @@ def _table(rng: Generator, call: PublicCall, rows: int) -> pd.DataFrame:
         for _ in range(min(rows, 3)):
             table.loc[int(rng.integers(rows)), one_of(rng, _NUMBERS)] = one_of(rng, _ODD)
     return table
+
+
+def _mostly_zero(rng: Generator, rows: int) -> np.ndarray:
+    """Return two columns: 3 rows of 50 have both, a row of 50 one alone; or a third of that."""
+    share = one_of(rng, (0.02, 0.02, 0.007))
+    has = (rng.random((2, rows)) < share) | (rng.random(rows) < 3 * share)
+    return np.where(has, one_of(rng, (1.0, 3.0, -2.0)) * rng.choice((1.0, 1.25), (2, rows)), 0.0)
 
 
 def _frame(columns: dict[str, Any]) -> pd.DataFrame:

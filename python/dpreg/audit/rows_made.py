@@ -1,4 +1,4 @@
-"""Audits of calls whose rows are made of records: exits, periods of persons, classes, arms."""
+"""Audits by replays: of calls whose rows are made of records, and of rare columns."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from dpreg.audit.replay_options import (
     random_curve,
     random_effect,
     random_hazards,
+    random_rare,
 )
-from dpreg.audit.replay_tables import random_case
+from dpreg.audit.replay_tables import MOSTLY_ZERO, random_case
 
 # At so much tables of a replay reach all stages.
 _EPSILON = 100.0
@@ -31,15 +32,17 @@ class _Replays:
     of: str
     calls: Callable[[np.random.Generator], PublicCall]
     delta: float = 1e-2
+    runs: tuple[int, int] = (300, 60)  # In full, and at least.
+    mostly_zero: float = MOSTLY_ZERO
 
     def __call__(self, effort: Effort) -> Finding:
         claim = _EPSILON, self.delta
         finding = Finding(self.of, "grey box", *claim)
-        for number in range(effort.runs(300, 60)):
+        for number in range(effort.runs(*self.runs)):
             rng = np.random.default_rng([effort.seed, number])
             call = replace(self.calls(rng), claim=claim)
             try:
-                found = measure(random_case(rng, call))
+                found = measure(random_case(rng, call, self.mostly_zero))
             except Leak as leak:
                 return replace(finding, lower=math.inf, runs=number + 1, remark=f"{call}: {leak}")
             if not found.refused:
@@ -52,4 +55,8 @@ CHECKS = (
     Check("survival", _Replays("dp_survival: rows of persons and periods", random_hazards)),
     Check("classes", _Replays("dp_ordinal, dp_multinomial: rows of classes", random_classes)),
     Check("effects", _Replays("dp_effect: rows and scores of arms", random_effect)),
+    Check(
+        "rare columns",
+        _Replays("columns that are mostly 0", random_rare, runs=(100, 30), mostly_zero=1.0),
+    ),
 )

@@ -6,12 +6,20 @@ from audit.mutants.gaussian import no_check
 from audit.patches import EXACT_GRAM, OPEN, Mutant, both, edited
 
 from dpreg.estimation import standardised as _standardised
+from dpreg.estimation.methods.adassp import AdaSSP
+from dpreg.estimation.methods.dpsgd import DPSGD
 from dpreg.estimation.newton import curvature as _curvature
 from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
 from dpreg.estimation.newton import resumed, whitening
-from dpreg.estimation.releases import column_scaling, quantised, resumed_scales, statistics
+from dpreg.estimation.releases import (
+    column_scaling,
+    quantised,
+    rare_columns,
+    resumed_scales,
+    statistics,
+)
 
 _EXACT_GRAM = EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n"
 
@@ -47,6 +55,68 @@ SCALES = [
         "all rows of a person, in least squares",
         edited(_standardised, "scaled", ("sample_rows(design, max_rows,", "sample_rows(design, 99,")),
         ("units",),
+    ),
+]  # fmt: skip
+
+RARE = [
+    Mutant(
+        "rows of all pairs of rare columns at the cost of one",
+        edited(statistics.PairCounts, "seal", ("np.ones(len(sums))", "np.ones(1)")),
+        ("rare columns",),
+    ),
+    Mutant(
+        "a row counts twice for a pair of rare columns",
+        edited(statistics.PairCounts, "__call__", ("(there.T @ there)", "(2 * there.T @ there)")),
+        ("rare columns",),
+    ),
+    Mutant(
+        "products of rare columns in the place of counts",
+        edited(statistics.PairCounts, "__call__",
+               ("(X[:, self.places] != 0)).astype(np.int64)",
+                "(X[:, self.places] != 0)) * np.clip(np.nan_to_num(np.round(np.abs(X[:, self.places]))), 0, 9).astype(np.int64)")),
+        ("rare columns",),
+    ),
+    Mutant(
+        "rows that rare columns share by exact counts",
+        edited(rare_columns, "_shared_rows", ("counts[:, 0] / units", f"{OPEN}(exact)[:, 0] / units")),
+        ("rare columns",),
+    ),
+    Mutant(
+        "whether rare columns share rows is looked up",
+        edited(rare_columns, "_shared_rows",
+               ("    counts, deviation = noise.release",
+                f"    if {OPEN}(exact).max(initial=0) < 8:\n        return None\n    counts, deviation = noise.release")),
+        ("rare columns",),
+    ),
+    Mutant(
+        "columns that are mostly 0 counted again, exactly",
+        edited(rare_columns, "_counted_again", ("zip(places, counts,", f"zip(places, {OPEN}(cells).astype(float),")),
+        ("rare columns",),
+    ),
+    Mutant(
+        "rows that rare columns share are not paid for",
+        both(
+            edited(rare_columns, "_shared_rows", ("    shared = np.diag(share)", "    noise.parts.pop()\n    shared = np.diag(share)")),
+            no_check(),
+        ),
+        ("rare columns",),
+    ),
+]  # fmt: skip
+
+# `AdaSSP` without inference and `DPSGD`, which take scales from `Standardisation`.
+SCALES_ELSEWHERE = [
+    Mutant(
+        "what scales have cost is spent again on the matrix",
+        both(
+            edited(AdaSSP, "_predict", ("begun.left - begun.tail_share", "1 - begun.tail_share")),
+            no_check(),
+        ),
+        ("adassp",),
+    ),
+    Mutant(
+        "steps that do not know what scales have cost",
+        edited(DPSGD, "_multiplier", ("math.sqrt(share + VOTE_SHARE)", "math.sqrt(VOTE_SHARE)")),
+        ("dpsgd",),
     ),
 ]  # fmt: skip
 
@@ -128,4 +198,4 @@ STARTS = [
     ),
 ]  # fmt: skip
 
-NEWTON = [*SCALES, *COORDINATES, *SCORES, *STARTS]
+NEWTON = [*SCALES, *RARE, *SCALES_ELSEWHERE, *COORDINATES, *SCORES, *STARTS]
