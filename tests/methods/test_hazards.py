@@ -16,7 +16,7 @@ import dpreg
 from dpreg import _core
 from dpreg.data.periods import Periods, RowsOfEvents, RowsOfPeriods
 from dpreg.estimation.methods import hazards
-from dpreg.estimation.newton.fit import _followed
+from dpreg.estimation.newton.products import followed
 from dpreg.estimation.newton.tilted import tilted_start
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS
 from dpreg.estimation.releases.exits import ExitCounts, ExitTable
@@ -204,11 +204,11 @@ def test_scores_that_stop_have_the_curvature_of_their_second_moments(monkeypatch
     products = np.zeros((len(root),) * 2)
     products[np.triu_indices(len(root))] = opened(fit.rows.score_products(root / sizes, limit))
     products = (products + np.triu(products, 1).T) * (limit / _core.ROW_STEPS) ** 2
-    known = _followed(replace(fit, products=products, deviation=0.0), n)
+    known = followed(replace(fit, products=products, deviation=0.0), n)
     found = np.diag(known @ known)[:2]
     np.testing.assert_allclose(found, fallen, atol=0.04)
     assert found[0] < 0.95 < 0.97 < found[1]
-    unknown = _followed(replace(fit, products=products, deviation=math.inf), n)
+    unknown = followed(replace(fit, products=products, deviation=math.inf), n)
     np.testing.assert_allclose(unknown, np.eye(len(root)), atol=1e-12)
 
 

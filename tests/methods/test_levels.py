@@ -9,7 +9,8 @@ import pytest
 import dpreg
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
-from dpreg.estimation.newton.levels import Moments, beginning, shrunken
+from dpreg.estimation.newton.coordinates import Moments, shrunken
+from dpreg.estimation.newton.levels import beginning
 from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales

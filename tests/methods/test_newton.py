@@ -8,11 +8,11 @@ import pytest
 from dpreg import _core
 from dpreg.base.families import GAUSSIAN
 from dpreg.data.design import Design, Terms
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.newton import newton
 from dpreg.estimation.newton.secant import Path
-from dpreg.estimation.newton.whitening import Whitening
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.rows import mapped_rows, standard_units
 from dpreg.estimation.releases.standardisation import Scales

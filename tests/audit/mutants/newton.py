@@ -170,7 +170,7 @@ SCORES = [
     Mutant(
         "what is put by for second moments of scores is spent on scores too",
         both(
-            edited(_fit, "_rounds", ("noise, first, left_for_scores(begun), model)", "noise, first, left_for_scores(begun) + PRODUCTS, model)")),
+            edited(_fit, "_rounds", ("noise, first, left_for_scores(begun), model)", "noise, first, left_for_scores(begun) + 0.05, model)")),
             no_check(),
         ),
         ("least squares",),

@@ -25,6 +25,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.periods import RowsOfEvents, RowsOfPeriods
 from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.errors import bent_hazards, newton_errors
 from dpreg.estimation.newton.fit import ended, newton_passes, scored
 from dpreg.estimation.newton.hazards import (
@@ -38,7 +39,7 @@ from dpreg.estimation.newton.hazards import (
 from dpreg.estimation.newton.limits import along
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.row_lengths import row_lengths
-from dpreg.estimation.newton.whitening import Whitening, whiten_columns
+from dpreg.estimation.newton.whitening import whiten_columns
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES, column_scales

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.row_lengths import row_norms
-from dpreg.estimation.newton.whitening import MOST_LOOKS, Whitening, whiten_columns
+from dpreg.estimation.newton.whitening import MOST_LOOKS, whiten_columns
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread

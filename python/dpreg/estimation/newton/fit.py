@@ -25,12 +25,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
 from dpreg.estimation.newton.curvature import (
-    PRODUCTS,
     left_for_scores,
     measured,
     score_rows,
@@ -51,10 +49,10 @@ from dpreg.estimation.newton.newton import (
     newton_known,
     newton_small,
 )
+from dpreg.estimation.newton.products import followed, with_products
 from dpreg.estimation.newton.resumed import resumed_whitening
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
-from dpreg.estimation.newton.scores import noisy_products
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.newton.start import start_from, started_anew
 from dpreg.estimation.newton.whitening import MOST_LOOKS, whiten
@@ -75,8 +73,6 @@ _SMALL_NORMS = 0.05
 _DOUBTED, _DOUBTED_FEW = 0.1, 0.25
 # Residuals have this share of the mean square that second moments have, at least.
 _TOLD = 0.5
-# Scores that stop have less curvature by about this share, and are left with the second at least.
-_FEWER, _LEAST_FOLLOWED = 0.05, 0.8
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
 # measured: it changes on the way to the root.
 _GUESSED, _MEASURED = 0.2, 0.1
@@ -91,13 +87,6 @@ _STILL = 0.5
 # event as often as all: long rows are mostly predicted well.  At 0, slopes of levels of 10% of
 # 5,000 rows with 50 events were covered in .83, at 1 lognormal rows had twice the noise.
 _EVENTS = 0.5
-# Before products of scores are taken, these are shortened to this many root mean square norms, or
-# to more, as long as noise is no more than this share of them.
-_PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
-# Gamma responses have longer tails: shortened to less noise, products get back what counts of norms
-# say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
-# with this .94.
-_TAILED_NOISE, _MOST_LOST = 0.1, 0.5
 
 
 def newton_passes(family: Family) -> int:
@@ -174,34 +163,9 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
     newton_known(rows, path, n, noise, limits, left_for_scores(begun), model)
     fit = with_products(begun, model, path, limits, rows, 0.0)
-    followed = _followed(fit, n)
-    path.curvature = followed @ path.curvature @ followed
+    share = followed(fit, n)
+    path.curvature = share @ path.curvature @ share
     return fit
-
-
-def _followed(fit: Fit, units: float) -> Doubles:
-    """Return the root of the share of the curvature that is left where scores stop at their limit.
-
-    It is that of their second moments, without which intervals of 20,000 persons covered in .88.
-    Long rows stop first: with one share for all coordinates, 60 fits of 20,000 persons were from
-    those without noise 1.6 times as far as they said in a normal covariate, and .55 times in one
-    of two values.
-    """
-    assert fit.products is not None
-    own = ~fit.model.found.levels
-    count = int(own.sum())
-    if not count:
-        return np.eye(len(own))
-    seen = fit.products[np.ix_(own, own)] / units
-    noise, mean = fit.deviation / units, float(np.trace(seen)) / count
-    of_mean, of_each = (_FEWER**2 / (_FEWER**2 + noise**2 / of) for of in (count, 1))
-    share = 1 + of_mean * (min(max(mean, _LEAST_FOLLOWED), 1.0) - 1)
-    apart = of_each * (seen - mean * np.eye(count))
-    values, vectors = np.linalg.eigh(share * np.eye(count) + apart)
-    root = math.sqrt(share) * np.eye(len(own))
-    held = np.sqrt(np.clip(values, _LEAST_FOLLOWED, 1.0))
-    root[np.ix_(own, own)] = (vectors * held) @ vectors.T
-    return root
 
 
 def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
@@ -316,20 +280,3 @@ def _rounds(
         path.add(seen)
     limits = newton(rows, path, n, noise, first, left_for_scores(begun), model)
     return with_products(begun, model, path, limits, rows, top)
-
-
-def with_products(
-    begun: Standardised, model: Linearised, path: Path, limits: Limits, rows: MappedRows, top: float
-) -> Fit:
-    """Release second moments of scores where the path ended."""
-    noise = begun.noise
-    mu, usual = noise.share(PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
-    tailed = not model.family.standardised and not model.family.events
-    loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
-    quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))
-    short = max(usual, min(limits.limit, quiet))
-    products, deviation = noisy_products(rows, path.theta / model.found.sizes, short, noise, mu)
-    if tailed:
-        left = max(float(np.trace(products)) / limits.squares, _MOST_LOST)
-        products, deviation = products / min(left, 1.0), deviation / min(left, 1.0)
-    return Fit(model, path, limits, rows, top, products, deviation)

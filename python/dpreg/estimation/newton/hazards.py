@@ -17,9 +17,9 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.data.design import Terms
 from dpreg.data.periods import WHOLE, RowsOfPeriods
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.tilted import tilted_start
-from dpreg.estimation.newton.whitening import Whitening
 from dpreg.estimation.newton.working_model import loss_of
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales

@@ -2,115 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.inference.covariance import at_least
+from dpreg.estimation.newton.coordinates import ALIKE, Mask, Moments
 from dpreg.estimation.releases.rows import StandardUnits
-from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
+from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-
-Mask = NDArray[np.bool_]
 
 # A level has rows where their number is so many deviations of its noise: others are left out, and
 # have no standard error.
 _TOLD = 2.5
 # Times that the length of rows is found anew from those of levels.
 _AGAIN = 30
-# A correlation is seen beyond so many deviations of its noise; others are about the second.  With
-# 2.5, eight of 59 directions of three factors of 100,000 rows were taken to have no spread, and
-# errors of levels were 2.0 times those of least squares for 1.4.
-_CLEAR, _ALIKE = 3.5, 0.1
 # Second moments of a column that is nearly always 0 may be wrong by this share: values are known
 # to a factor of 2, but for those of an indicator.  Without it 6 of 12 fits of 3,000 rows with a
 # column of 0 and 3 had a slope off by four errors or more, for 4; with .5, half of the errors of
 # other columns were lost beside three rare ones.
 _ROUGH = 0.25
-# The curvature of a level may be so much more or less than its share of the rows: its mean may be
-# anywhere.
-_RARE_DOUBT = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """Second moments in coordinates where they are about 1, and what is wrong with them."""
-
-    matrix: Doubles  # Shape (k, k).
-    # Shape (k, k): of the error of an entry on the diagonal, and twice that of others; infinite:
-    # not known.
-    variance: Doubles
-    levels: Mask  # Shape (k,): coordinates of levels.
-
-    def seen(self, matrix: Doubles, variance: Doubles) -> Moments:
-        """Take in noisy second moments.
-
-        Where no level is concerned they are taken as they are.  A correlation of a level is one of
-        many, most of which are small: it is shrunk to what is known, and to 0 at first, while it
-        does not differ from it by more than noise would, and hardly at all where it differs by far
-        more.  Shrunken as products with the response are, one of nearly 1, of a level with its
-        product with a year, was taken for .9, and what is left of the two for seen: one of four
-        logistic fits of 20,000 rows missed by hundreds of errors.
-
-        References
-        ----------
-        Zou (2006), "The adaptive lasso and its oracle properties".
-        Rothman, Levina, Zhu (2009), "Generalized thresholding of large covariance matrices".
-        """
-        level = self.levels[:, None] | self.levels
-        before = np.where(np.isfinite(self.variance), self.variance, 2 * _ALIKE**2)
-        both = (before + variance) / np.where(np.eye(len(matrix), dtype=bool), 1.0, 2.0)
-        usual = before / np.maximum(before + variance, np.finfo(float).tiny)
-        clear = 1 - (1 - shrunken(matrix - self.matrix, both)) ** 2
-        weight = np.where(level, np.maximum(usual, clear), 1.0)
-        return Moments(
-            self.matrix + weight * (matrix - self.matrix), weight * variance, self.levels
-        )
-
-    def guessed(self) -> Moments:
-        """Return them for a curvature that was guessed from them: levels may have another mean.
-
-        Where no level is concerned nothing is changed.
-        """
-        diagonal = np.eye(len(self.matrix), dtype=bool)
-        more = np.where(diagonal, _RARE_DOUBT**2, 2 * _ALIKE**2)
-        return Moments(self.matrix, self.variance + more, self.levels)
-
-    def along(self, vectors: Doubles) -> Doubles:
-        """Return the deviation of the error of second moments along vectors of length 1."""
-        squares = vectors**2
-        return np.asarray(np.sqrt(np.einsum("iv,ij,jv->v", squares, self.variance, squares)))
-
-    def turned(self, by: Doubles) -> Doubles:
-        """Return the variance of errors in coordinates times `by`."""
-        return np.asarray((by**2).T @ self.variance @ by**2)
-
-    def without_spread(self, values: Doubles) -> Doubles:
-        """See `spectrum.without_spread`, with the noise that entries have on average."""
-        mean = float(self.variance.sum()) / max(self.variance.size, 1)
-        return without_spread(values, math.sqrt(mean))
-
-    def edge(self, vectors: Doubles) -> Doubles:
-        """Return the largest second moment along vectors, about, that errors alone would make."""
-        return np.asarray(np.sqrt(2 * self.variance.sum(axis=1) @ vectors**2))
-
-
-def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
-    """Return what numbers with this noise are to be multiplied by: 0 where it may be all of them.
-
-    References
-    ----------
-    Breiman (1995), "Better subset regression using the nonnegative garrote".
-    """
-    square, least = seen**2, _CLEAR**2 * variance
-    clear = square > least
-    return np.where(clear, 1 - least / np.where(clear, square, 1.0), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +186,7 @@ class _Group:
         joint = joint - np.outer(part * lean, part * lean)
         if self.joint_noise:
             size = np.sqrt(np.diag(joint))
-            joint = at_least(joint / np.outer(size, size), _ALIKE) * np.outer(size, size)
+            joint = at_least(joint / np.outer(size, size), ALIKE) * np.outer(size, size)
         return symmetric_root(joint, centred=False)
 
     @property

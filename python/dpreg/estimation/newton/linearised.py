@@ -11,7 +11,7 @@ from scipy import special
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family, NegativeBinomial
 from dpreg.data.design import Terms
-from dpreg.estimation.newton.whitening import Whitening
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.working_model import loss_of
 from dpreg.estimation.releases.dispersion import first_alpha
 from dpreg.estimation.releases.quantised import SQUARED, RowLoss

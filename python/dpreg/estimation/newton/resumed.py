@@ -9,8 +9,8 @@ import numpy as np
 
 from dpreg.data.design import Design
 from dpreg.estimation.inference.start import Start
-from dpreg.estimation.newton.levels import Moments
-from dpreg.estimation.newton.whitening import Whitening, rows_with_residual
+from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.whitening import rows_with_residual
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram

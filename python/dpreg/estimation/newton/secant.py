@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.newton.levels import Moments
+from dpreg.estimation.newton.coordinates import Moments
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03

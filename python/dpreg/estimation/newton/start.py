@@ -9,8 +9,8 @@ import numpy as np
 
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.start import Start
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.secant import Path
-from dpreg.estimation.newton.whitening import Whitening
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design
-from dpreg.estimation.newton.levels import Beginning, Moments, beginning, shrunken
+from dpreg.estimation.newton.coordinates import Whitening, shrunken
+from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
@@ -44,108 +44,12 @@ _HELD = 0.2
 # Where a second moment should be 1 of what was seen before, but for this share, and is less than
 # the second, told with so many deviations, rows are shortened however long they are made.
 _SAME, _SHORT, _TOLD = 0.8, 0.5, 4.0
-# What is left of a coordinate that is all of it hidden, but for rounding.
-_NOTHING = 1e-8
 # In small studies residuals are, in mean square, at least this share of their noise.  With 0, a
 # slope of 300 rows with bounds of the response ten times too wide was said to be -26, with an
 # error of 2, for .5; with 1, errors of 300 rows in the table of plans were 19% longer, for 10%.
 _HIDDEN = 0.5
 # Where that little would be hidden: two matrices, of the shares that make noise so small.
 _SMALL_MOST, _SMALL_NOISE, _SMALL_SEEN = (0.15, 0.3), (0.25, 0.2), 2.5
-
-
-@dataclass(frozen=True, slots=True)
-class Whitening:
-    """Coordinates, and what the matrices said beside.  Everything here is public."""
-
-    # Shape (w, k): standardised rows times it have second moments of about 1 along each coordinate.
-    change: Doubles
-    # Shape (w, w - k): combinations of columns in which no spread was told from noise, as long as
-    # would make it just seen; coordinates have nothing of them.  First there are levels without
-    # rows, as far as was told.
-    unseen: Doubles
-    theta: Doubles  # Shape (k,): slopes of the response.
-    residual: float  # Mean square of residuals.
-    # Shape (k, k): of the errors of second moments along coordinates, and twice that of their
-    # products.
-    variance: Doubles
-    # Shape (k,): what coordinates are multiplied by where rows are added up: 1, and less for rare
-    # levels.
-    sizes: Doubles
-    levels: NDArray[np.bool_]  # Shape (k,): coordinates of levels.
-
-    @property
-    def width(self) -> int:
-        """Number of coordinates."""
-        return int(self.change.shape[1])
-
-    @property
-    def squares(self) -> float:
-        """Mean squared norm of a row where rows are added up."""
-        return float(self.sizes @ self.sizes)
-
-    @property
-    def moments(self) -> Moments:
-        """Second moments, as far as they are known."""
-        return Moments(np.eye(self.width), self.variance, self.levels)
-
-    @property
-    def rows(self) -> Doubles:
-        """What standardised rows are multiplied by where they are added up."""
-        return self.change * self.sizes
-
-    def turned(self, by: Doubles) -> Whitening:
-        """Multiply rows by `by` too."""
-        return replace(
-            self, change=self.change @ by, theta=np.asarray(np.linalg.solve(by, self.theta))
-        )
-
-    def without(self, hidden: Doubles, *, centred: bool) -> tuple[Whitening, Doubles]:
-        """Leave out directions that are hidden, and of other coordinates what they have of them.
-
-        Noise put it there, and rows say nothing against it; stretched as it is, it would be large
-        in coefficients, and make the few rows long that have any of it.
-
-        Parameters
-        ----------
-        hidden : ndarray, shape (k, h)
-            Orthonormal, in coordinates.
-        centred : bool
-            The first coordinate stands for an intercept.
-
-        Returns
-        -------
-        Whitening
-        basis : ndarray, shape (k, k - h)
-            What rows were multiplied by but for that: the orthonormal basis that is nearest to the
-            coordinates.
-        """
-        weight = (hidden**2).sum(axis=1)
-        weight[: int(centred)] = -1.0
-        kept = np.sort(np.argsort(weight)[: len(weight) - hidden.shape[1]])
-        left, seen, right = np.linalg.svd(
-            np.eye(len(weight))[:, kept] - hidden @ hidden[kept].T, False
-        )
-        if seen.min(initial=1.0) < _NOTHING:  # of a coordinate, so that its place is free
-            left = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
-            turn, _, right = np.linalg.svd(left[kept].T)
-            left = left @ turn
-        basis = left @ right
-        directions, lengths, _ = np.linalg.svd(self.change @ hidden, full_matrices=False)
-        change = self.change @ basis
-        change -= directions @ (directions.T @ change)
-        # Levels that were not told stay as they are: the others are what they were without them.
-        unseen = np.column_stack([self.unseen, directions * lengths])
-        found = replace(
-            self,
-            change=change,
-            unseen=unseen,
-            theta=basis.T @ self.theta,
-            variance=self.moments.turned(basis),
-            sizes=self.sizes[kept],
-            levels=self.levels[kept],
-        )
-        return found, basis
 
 
 @dataclass(frozen=True, slots=True)
