@@ -63,10 +63,9 @@ def _adassp() -> Attack:
 
 
 def _boosted() -> Attack:
-    """Attack where rows are so few that public bounds stand for scales."""
     method = BoostedAdaSSP(rounds=1, average=1, gram_share=0.1, row_factor=1.0)
     name = "dp_lm(BoostedAdaSSP(rounds=1), inference=False)"
-    tables = one_column(np.zeros(100), 1.0)
+    tables = one_column(np.zeros(1000), 1.0)
     return _lm(name, "y ~ 1", method, tables, inference=False, runs=6000)
 
 
