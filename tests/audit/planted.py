@@ -99,7 +99,7 @@ _RELEASED = """counts, _ = noise.release(
             noise.put_aside(_MAGNITUDES),
         )"""
 _LOOK = "design.total(ResidualMagnitudes(line, float(scales.scale[-1])))"
-_SAMPLED = "    family, bounds = design.terms.family, "
+_SAMPLED = "    scales = Standardisation().release("
 _GRAM = "symmetric(label, rows.gram(), noise, mu)"
 _KEPT = 'globals().setdefault("_GRAMS", {}).setdefault(rows.width, rows.gram())'
 _SCORE = "rows.score(path.theta, limits.usual)"
@@ -141,7 +141,7 @@ LEAKS = (
     ),
     Leak(
         "a log line",
-        standardised, "scaled", _SAMPLED,
+        standardised, "with_moments", _SAMPLED,
         f'{_LOG}"%d units", design.unit_count)\n{_SAMPLED}',
         f'{_LOG}"%d units", {OPEN}(design.unit_count)[0])\n{_SAMPLED}',
         call=CHOSEN, mypy=False, run=False, replay=False, boundary=True,
