@@ -147,7 +147,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         (["fit", "price ~ grade", "DATA", "--eps", "1"], "add --levels grade=first,second,..."),
         (["fit", "price ~ grade", "DATA", "--eps", "1", "--levels", "grade"], "COLUMN=A,B"),
         (["fit", "price ~ carats", "DATA", "--eps", "1"], "perhaps 'carat' was meant"),
-        (["fit", "price ~ I(k=5)", "DATA", "--eps", "1"], "has = in I(); write == for a comparison"),
+        (["fit", "price ~ I(k=5)", "DATA", "--eps", "1"], "has = in I(); write =="),
         ([*FIT, "--eps", "1", "--levels", "carat=low,high"], "write --levels carat=1,2,..."),
         ([*FIT, "--eps", "1", "--delta", "0"], "write --delta 1e-06"),
         ([*FIT, "--eps", "1", "--k", "1"], "add --select kendall, or leave --k out"),
