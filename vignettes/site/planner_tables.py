@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
 from typing import Any
 
 from dpreg.estimation.planning import auto, forecast, inference, plan, tukey
@@ -37,8 +36,7 @@ def tables() -> str:
         for method in (*auto.TABULATED, *auto.OTHERS)
     }
     table = inference.inference_table()
-    dimensions, deltas, entries = tukey._table()
-    multiples = tukey._tabulated_multiples()
+    (dimensions, deltas, multiples), entries = tukey._table()
     return json.dumps(
         {
             "grids": grids,
@@ -54,12 +52,18 @@ def tables() -> str:
             "methods": [method for method in plan._METHODS if method != "auto"],
             "tableDelta": auto._DELTA,
             "tukey": {
-                "dimensions": dimensions,
-                "deltas": deltas,
-                "multiples": multiples,
+                "dimensions": dimensions.tolist(),
+                "deltas": deltas.tolist(),
+                "multiples": multiples.tolist(),
                 "entries": [
-                    [[asdict(entries[p, delta, m]) for m in multiples] for delta in deltas]
-                    for p in dimensions
+                    [
+                        [
+                            {name: float(of[i, j, k]) for name, of in entries.items()}
+                            for k in range(len(multiples))
+                        ]
+                        for j in range(len(deltas))
+                    ]
+                    for i in range(len(dimensions))
                 ],
                 "tried": tukey._MULTIPLES.tolist(),
                 "safety": tukey._SAFETY,
