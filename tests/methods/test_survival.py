@@ -337,3 +337,17 @@ def test_a_number_that_few_persons_have_is_told_or_has_no_error():
         )
         assert np.isnan(fit.bse["rare"]) or abs(fit.params["rare"] - 1.2) < 3 * fit.bse["rare"]
         assert abs(fit.params["x"] - 0.5) < 4 * fit.bse["x"]
+
+
+def test_a_status_of_one_and_two_is_pointed_out():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(5_000)
+    time, end = rng.exponential(np.exp(-0.5 * x)), rng.exponential(1, len(x))
+    data = pd.DataFrame({"time": np.minimum(time, end), "status": 1 + (time <= end), "x": x})
+    note = "if 2 is the event, write Surv(time, status == 2)"
+    wrong, right = (
+        dpreg.dp_survival(f"Surv(time, {event}) ~ x", data, 1.0, 1e-6, cuts=[0.5, 1, 2], rng=1)
+        for event in ("status", "status == 2")
+    )
+    assert any(note in text for text in wrong.notes)
+    assert not any(note in text for text in right.notes)

@@ -25,7 +25,7 @@ from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows
-from dpreg.estimation.releases.exits import ExitCounts, NoisyExits, noisy_exits
+from dpreg.estimation.releases.exits import ExitCounts, about_events, noisy_exits
 from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
 from dpreg.results.curve import DPCurve
@@ -37,8 +37,6 @@ _MOST_CELLS = 10**6
 _GROUPED = re.compile(r"C\(\s*(?:`([^`]+)`|(\w+))\s*(?:,\s*levels\s*=.*)?\)", re.DOTALL)
 # How rwrapper/R/curve.R writes a group, for its columns to be dummies.
 _CODED_IN_R = re.compile(r"C\((.*), contr\.treatment\)", re.DOTALL)
-# Deviations of its noise below which a number may be 0.
-_CLEAR = 3.0
 
 
 @hinted("dp_curve")
@@ -159,7 +157,7 @@ def dp_curve(
         variances=found.variances,
         privacy=privacy,
         notes=(
-            *_about_events(found),
+            *about_events(found.exits, math.sqrt(found.variances[0])),
             *about_rows(unit, max_rows, "standard errors treat rows as independent"),
             *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
@@ -233,16 +231,3 @@ def _labels(groups: Mapping[str, tuple[Level, ...]]) -> tuple[str, ...]:
     combined = itertools.product(*([f"{name}={level}" for level in levels]
                                    for name, levels in groups.items()))  # fmt: skip
     return tuple(", ".join(parts) or "all" for parts in combined)
-
-
-def _about_events(found: NoisyExits) -> tuple[str, ...]:
-    """Point to another coding of the event, if the release looks like it."""
-    events = found.exits[:, :, 0]
-    censored = found.exits[:, :, 1].sum() + found.exits[:, :-1, 2].sum()
-    least = _CLEAR * math.sqrt(2 * found.variances[0] * events.size)
-    if events.sum() <= least or censored > least:
-        return ()
-    return (
-        "no row that is censored before the last cut is visible; the event must be 0 or 1, and "
-        "rows with other values are dropped: if 2 is the event, write Surv(time, status == 2)",
-    )

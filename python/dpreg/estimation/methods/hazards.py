@@ -43,7 +43,7 @@ from dpreg.estimation.newton.whitening import whiten_columns
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES, column_scales
-from dpreg.estimation.releases.exits import ExitCounts, ExitTable
+from dpreg.estimation.releases.exits import ExitCounts, ExitTable, about_events
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
@@ -112,7 +112,8 @@ def release_hazards(
     fit = scored(begun, model, _limit(events, begun, model))
     error = bent_hazards(newton_errors(fit, begun), fit, begun, len(rows.covariates))
     outcome = ended(begun, fit, error)
-    return replace(outcome, units=records.units), table.cells
+    notes = *outcome.notes, *about_events(table.cells, table.deviation)
+    return replace(outcome, units=records.units, notes=notes), table.cells
 
 
 def _seen(table: Table) -> bool:

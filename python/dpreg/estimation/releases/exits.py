@@ -20,6 +20,8 @@ from dpreg.privacy.sealed import Counts, ExactSums
 EXITS, ENTRIES = 3, 2
 # Share of epsilon for entries: they move numbers at risk, and exits move those of events too.
 ENTRY_SHARE = 1 / 3
+# Deviations of its noise below which a number may be 0.
+_CLEAR = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,3 +143,20 @@ def _noisy(
     """Release counts of which a unit adds `most`, in any cells; return the variance too."""
     noisy, part = noisy_counts(f"{what} by group and interval", counts, epsilon, bits, most)
     return noisy, part, 1 / (2 * math.sinh(epsilon_of_row(epsilon, most) / 2) ** 2)
+
+
+def about_events(exits: Doubles | Sums, deviation: float) -> tuple[str, ...]:
+    """Point to another coding of the event, if released numbers of who leaves look like it.
+
+    exits: shape (groups, K, 3 or more).
+    deviation: of the noise in each.
+    """
+    events = exits[:, :, 0]
+    censored = exits[:, :, 1].sum() + exits[:, :-1, 2].sum()
+    least = _CLEAR * deviation * math.sqrt(2 * events.size)
+    if events.sum() <= least or censored > least:
+        return ()
+    return (
+        "no row that is censored before the last cut is visible; the event must be 0 or 1: if 2 is "
+        "the event, write Surv(time, status == 2)",
+    )
