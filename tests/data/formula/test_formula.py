@@ -128,6 +128,7 @@ def test_dot_is_every_other_column(frame):
             "y ~ I(k == 'nope')",
             "'k' is compared with 'nope', which is not one of its levels; write",
         ),
+        ("y ~ I(k > 'lo')", "'k' has levels, not numbers; write k by itself, or one level: I(k =="),
         ("y ~ I(a - mean(a))", "mean() reads all rows; write the public number itself"),
         ("y ~ a:ns(k, 3)", "the term 'ns(k, 3)' cannot be used: 'k' has levels, not numbers"),
         ("log(k) ~ a", "the term 'log(k)' cannot be used: 'k' has levels, not numbers"),

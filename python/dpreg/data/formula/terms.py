@@ -56,7 +56,7 @@ class Factor:
     categories: tuple[str, ...]
     offset: bool = False  # It is one.
     bases: tuple[Basis, ...] = ()
-    # Columns, and the texts or numbers that they are compared with.
+    # Columns, and the texts or numbers that they are asked to equal.
     compared: tuple[tuple[str, Level], ...] = ()
 
 
@@ -138,8 +138,11 @@ class _Reader:
             case ast.Compare(left=left, ops=[_], comparators=[right]) if isinstance(
                 node.ops[0], _COMPARISONS
             ):
-                self.read_compared(left, right)
-                self.read_compared(right, left)
+                self.read_compared(left)
+                self.read_compared(right)
+                if isinstance(node.ops[0], ast.Eq | ast.NotEq):
+                    self.note_level(left, right)
+                    self.note_level(right, left)
             case ast.Call() if self.called(node.func) == "offset":
                 raise self.refuse("an offset is a term by itself", "write offset(log(x))")
             case ast.Call():
@@ -147,10 +150,12 @@ class _Reader:
             case _:
                 raise self.refuse(*why_not(node))
 
-    def read_compared(self, node: ast.expr, other: ast.expr) -> None:
+    def read_compared(self, node: ast.expr) -> None:
         # A level may be a text.
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             self.read_row(node)
+
+    def note_level(self, node: ast.expr, other: ast.expr) -> None:
         value = other.value if isinstance(other, ast.Constant) else None
         if isinstance(node, ast.Name) and isinstance(value, str | int | float):
             self.compared.append((self.aliases.get(node.id, node.id), value))
