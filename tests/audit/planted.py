@@ -99,7 +99,7 @@ _RELEASED = """counts, _ = noise.release(
             noise.put_aside(_MAGNITUDES),
         )"""
 _LOOK = "design.total(ResidualMagnitudes(line, float(scales.scale[-1])))"
-_SAMPLED = "    scales = Standardisation().release("
+_SAMPLED = "    scales = standardisation.release("
 _GRAM = "symmetric(label, rows.gram(), noise, mu)"
 _KEPT = 'globals().setdefault("_GRAMS", {}).setdefault(rows.width, rows.gram())'
 _SCORE = "rows.score(path.theta, limits.usual)"

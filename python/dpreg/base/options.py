@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, Literal, Union
+from typing import Any, Literal, TypeGuard, Union
 
 from dpreg.base.errors import Pieces, leave_out, unusable, write
 
@@ -49,7 +49,7 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return typing.get_args(hint) if union else (hint,)
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is a real number, of Python or numpy; a bool is one by accident only."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 

@@ -29,7 +29,7 @@ from dpreg.estimation.releases.limits import prediction_limits, regressor_limits
 from dpreg.estimation.releases.residuals import DISPERSION, Extras, line_of, released_extras
 from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_scales
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
-from dpreg.estimation.releases.standardisation import MOMENT_PASSES, Scales, Standardisation
+from dpreg.estimation.releases.standardisation import Scales, Standardisation
 
 COMPOSITION = "Gaussian (GDP)"
 # Of the squared mu, for the vote on predictions.
@@ -222,10 +222,11 @@ def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: in
     them indicators of few rows, was .42 for .63 at eps = .5, as a ridge holds back what noise
     makes short; and means of rare counts were twice as large.
     """
-    expect(MOMENT_PASSES + passes + allowance.extras.passes)
+    standardisation = Standardisation()
+    expect(standardisation.passes + passes + allowance.extras.passes)
     noise = releases_for(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
-    scales = Standardisation().release(design, noise, column_bounds(design.terms))
+    scales = standardisation.release(design, noise, column_bounds(design.terms))
     vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
     return with_scales(design, noise, scales, vote, allowance.extras)
 

@@ -12,7 +12,7 @@ def _real(name: str, value: object, example: float) -> float:
     if not is_number(value):
         raise _refused(name, "must be a number", value, write(name, example))
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except OverflowError:
         raise BudgetError(name, "must be a number that fits a double") from None
 

@@ -25,8 +25,6 @@ _SPREAD, _ROWS = 3.0, 12.5
 _TRUSTED = 2.0
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
 LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
-# Passes over the rows with default options.
-MOMENT_PASSES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +112,11 @@ class Standardisation:
     def share(self) -> float:
         """Share of the squared mu that is used."""
         return self.magnitude_share + self.zooms * self.zoom_share + self.moment_share
+
+    @property
+    def passes(self) -> int:
+        """Over the rows, at most."""
+        return 2 + self.zooms
 
     def release(self, rows: Totals, noise: GaussianReleases, bounds: Doubles) -> Scales:
         """Find the scales of the regressors and, last, of the response.
