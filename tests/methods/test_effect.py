@@ -403,4 +403,4 @@ def _exact_count(patch):
 def test_a_replay_finds_what_is_planted(mutant, monkeypatch):
     mutant(monkeypatch)
     with pytest.raises(Leak, match=r"moved by|lose|differ|no function|at mu|stages|spent more"):
-        _measure_all(cases(60))
+        _measure_all(cases(150))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
-from dpreg.base.arrays import Doubles, Integers
-from dpreg.data.bounds import level_places
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.bent import HIDDEN, bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
+from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.limits import Limits
-from dpreg.estimation.newton.linearised import MOST_SPREAD, NODES, WEIGHTS, Linearised
+from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
-from dpreg.estimation.releases.two_values import TwoValues, only_two, two_values
+from dpreg.estimation.releases.two_values import only_two, two_values
 from dpreg.estimation.standardised import Standardised
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.
@@ -136,17 +135,15 @@ def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     --------
     dpreg.estimation.inference.bent.bent_factors
     """
-    scales, units, family = begun.scales, begun.telling_units, fit.model.family
-    theta, first = fit.model.found.change @ fit.path.theta, int(units.intercept)
-    regressors = two_values(scales, units)
-    offset = float(scales.centre[list(begun.design.terms.given)].sum())
-    centre = float(theta @ regressors.means) + offset
+    of, family, first = (
+        groups(begun, fit.model),
+        fit.model.family,
+        int(begun.telling_units.intercept),
+    )
+    theta, regressors = fit.model.found.change @ fit.path.theta, of.regressors
+    centre = float(theta @ regressors.means) + of.offset
     known = error.sampling + error.privacy
-    places = [first + np.flatnonzero(np.isin(units.columns, of))
-              for of in level_places(begun.design.terms)]  # fmt: skip
-    flat = _flattened(fit, centre, theta, regressors, places)
-    flat[:first] = 1.0
-    flat[first:][~only_two(scales, units)] = 1.0
+    flat = np.where(of.two, _flattened(fit, of), 1.0)
     errors = flat * np.sqrt(np.diag(known))
     factors, still = bent_factors(family, centre, theta, regressors, errors)
     factors = factors * flat
@@ -163,32 +160,16 @@ def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     return replace(error, hidden=error.hidden + apart @ known @ apart.T + left @ left.T)
 
 
-def _flattened(
-    fit: Fit, centre: float, theta: Doubles, regressors: TwoValues, factors: Sequence[Integers]
-) -> Doubles:
+def _flattened(fit: Fit, of: Groups) -> Doubles:
     """Return how many times the curvature that a path has is that where it ended, at least 1.
 
     Of each coefficient.  A level whose rows all have the outcome has a score that falls to 0 and
     stays there: scores on the way are as of a root, and nothing says how far beyond it may be.
     """
-    model, family = fit.model, fit.model.family
-    change = model.found.change
+    change = fit.model.found.change
     thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
-    spread = np.zeros(len(theta))
-    if model.white is not None:
-        # Predictors of rows with one value of a regressor vary as others do.
-        across = model.white @ np.linalg.pinv(change)
-        others = theta[:, None] * (1 - np.eye(len(theta)))
-        others[0] = 0.0
-        spread = np.minimum(np.linalg.norm(across @ others, axis=0), MOST_SPREAD[family.link])
-    there = centre + theta * (regressors.values - regressors.means)
-    for of in factors:
-        # Rows of a level are in no other: with levels at their means, four events in 4,000 rows
-        # were taken for twice as many.
-        away = theta[of] * (regressors.values[0] - regressors.means)[of]
-        there[1, of] += away.sum() - away
-    at = np.clip(there + NODES[:, None, None] * spread, *model.loss.predictor)
-    mean = np.tensordot(WEIGHTS, family.curvature(at), 1)
+    regressors = of.regressors
+    mean = of.average(fit.model.family.curvature, fit.path.theta / fit.model.found.sizes)
     # Of two groups, which differ by so much.
     groups, apart = regressors.shares * mean, np.ptp(regressors.values, axis=0)
     found = groups.prod(axis=0) / np.maximum(groups.sum(axis=0), _NOTHING) * apart**2

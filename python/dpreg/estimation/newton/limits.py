@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from dpreg.base.arrays import Doubles
+from dpreg.estimation.newton.groups import Groups
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.quantised import MappedRows
@@ -55,11 +56,14 @@ class Limits:
     far: float = 0.0
     # Limits are those that are best if tails are longer by so many deviations than is expected.
     doubted: float = 0.0
+    groups: Groups | None = None  # Whose rows ask for limits of their own.
 
-    def best(self, mu: float) -> float:
-        """Return the limit at which a score with this mu is best."""
+    def best(self, mu: float, at: Doubles) -> float:
+        """Return the limit at which a score with this mu is best, taken there."""
         assert self.tail is not None
         limit = min(self.tail.limit(mu * along(self.width), self.doubted), self.most)
+        if self.groups is not None:
+            limit = max(limit, self.groups.limit(at, mu * along(self.width)))
         return max(limit, _LEAST_NORMS * self.norm, self.least)
 
     @property
@@ -98,13 +102,13 @@ def count_norms(
     octaves += math.ceil(math.log2(max(expected.least / expected.norm, 1.0)))
     starts = bins_around(expected.norm, octaves)
     counts, scale = noise.release(label, rows.score_norms(theta, starts), noise.share(share))
-    tail = NormTail(counts, starts, scale)
+    tail = NormTail(counts, starts, scale, expected.most)
     units, squares = tail.squares / tail.root_mean_square**2, max(tail.squares, expected.told)
     few = tail.squares < expected.told and tail.clear.units > _MOSTLY * units
     norm, least = math.sqrt(squares / units), max(expected.least, expected.far * few)
     told = expected.told * (1.0 if few else _LATER)
     found = replace(expected, tail=tail, norm=norm, squares=squares, least=least, told=told)
-    return replace(found, limit=found.best(noise.share(left)))
+    return replace(found, limit=found.best(noise.share(left), theta))
 
 
 def of_few(counted: Limits, residual: float, units: float, mu: float) -> Limits:

@@ -83,7 +83,7 @@ def newton(
             rounds.count(left, label)
             ruled = rounds.limits.limit <= rounds.limits.least
             again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
-        limit = rounds.limits.limit
+        limit = rounds.allow(left)
         sigma = limit / (units * noise.share(left))
         last = (rounds.settled(sigma) and not rounds.wider(limit)) or number + 1 == MOST_ROUNDS
         part = left if last else _ROUND * left

@@ -22,7 +22,7 @@ _BELOW, _WIDER = 6, (1, 1, 2, 2)
 _BULK, _SEEN = 0.7, 3.0
 # and so many to be one by itself, apart from all shapes, as the rows of a rare level are before
 # its coefficient is found, and responses of 1 among zeros.
-_ALONE = 4.0
+ALONE = 4.0
 # Half octaves of the tail, in so many fine steps each.
 _HALVES, _STEPS = 44, 8
 # So many steps are always looked at together: a sum over shapes has the same bits, however few.
@@ -89,6 +89,9 @@ class NormTail:
         As of `bins_around`; the last bin has no end.
     deviation : float
         Of the noise in each.
+    most : float
+        No norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was 1
+        in a tenth, were said to be clipped by up to 50 errors in one fit of three.
 
     Attributes
     ----------
@@ -96,7 +99,9 @@ class NormTail:
         Of the norms, and the sum of all squares.
     """
 
-    def __init__(self, counts: Doubles, starts: Edges, deviation: float) -> None:
+    def __init__(
+        self, counts: Doubles, starts: Edges, deviation: float, most: float = math.inf
+    ) -> None:
         self._counts, self._starts, self._deviation = counts, starts, deviation
         clear = np.where(counts > _SEEN * deviation, counts, 0.0)
         clear = clear if clear.any() else np.maximum(counts, 0.0)
@@ -123,6 +128,7 @@ class NormTail:
         reach = min(-(-reach // _LANES) * _LANES, _HALVES * _STEPS)
         numbers = units[:, None] * shapes[:, : reach + 1]
         numbers[numbers <= 1] = 0.0
+        numbers[:, self._start * _steps()[: reach + 1] > most] = 0.0
         parts = numbers[:, 1:] + numbers[:, :-1]
         parts /= 2
         parts *= np.diff(_steps())[:reach]
@@ -155,7 +161,7 @@ class NormTail:
     @property
     def clear(self) -> ClearBins:
         """What is in bins that are seen by themselves."""
-        clear = np.flatnonzero(self._counts > _ALONE * self._deviation)
+        clear = np.flatnonzero(self._counts > ALONE * self._deviation)
         counted, middles = self._counts[clear], self._middles[clear]
         end = min(int(clear[-1]) + 1, len(self._starts) - 1) if len(clear) else 0
         top = _norm(float(self._starts[end]))
@@ -169,7 +175,7 @@ class NormTail:
 
     def _seen_beyond(self) -> Doubles:
         """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
-        seen = self._counts > _ALONE * self._deviation
+        seen = self._counts > ALONE * self._deviation
         over = np.maximum(self._middles[seen] - self._limits[:, None], 0.0)
         return np.asarray(over @ self._counts[seen])
 
@@ -182,9 +188,7 @@ class NormTail:
 
         doubted: so many standard deviations over shapes are added to what norms exceed it by.
         """
-        excess = self._excess + doubted * self._doubt
-        loss = (self._limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2
-        return float(self._limits[np.argmin(loss)])
+        return float(best_limit(self._limits, self._excess + doubted * self._doubt, mu))
 
     def cut(self, limit: float) -> ScoreCut:
         """Return what clipping at `limit` takes off the norms."""
@@ -196,6 +200,19 @@ class NormTail:
         least = max(float(surely.sum()) - reach * math.sqrt(len(surely)), 0.0)
         doubt = float(np.interp(limit, self._limits, self._doubt))
         return ScoreCut(most, least, self.excess(limit) + doubt)
+
+
+def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
+    """Return the limit, along the first axis, at which sums with noise `limit` / `mu` are best.
+
+    Parameters
+    ----------
+    excess : ndarray
+        What norms exceed each limit by, added up.
+    """
+    loss = (limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2
+    places = np.argmin(loss, axis=0)
+    return np.asarray(np.take_along_axis(np.broadcast_to(limits, loss.shape), places[None], 0)[0])
 
 
 def _norm(k: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -209,7 +210,15 @@ class Rounds:
         if self.wider(limit):
             return limit
         before = self.path.observations[-1].limit if self.path.observations else 0.0
-        return min(limit, max(self.limits.best(mu), before))
+        return min(limit, max(self.limits.best(mu, self.path.theta / self._sizes), before))
+
+    def allow(self, left: float) -> float:
+        """Return the limit of a score for all that is `left`, where the path has come to."""
+        limits, at = self.limits, self.path.theta / self._sizes
+        if limits.groups is not None:
+            mu = self._noise.share(left) * along(self.width)
+            self.limits = replace(limits, limit=max(limits.limit, limits.groups.limit(at, mu)))
+        return self.limits.limit
 
     def count(self, left: float, label: str) -> None:
         """Count scores by their norm where the path has come to; `left` is for those that follow.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.design import Design
-from dpreg.estimation.newton.norm_tail import NormTail, bins_around
+from dpreg.estimation.newton.norm_tail import ALONE, NormTail, bins_around
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.row_norms import RowNorms
@@ -55,6 +55,7 @@ def row_lengths(
     within = counts[_norms(starts) <= longest]
     beyond = np.cumsum(within[::-1])[::-1]
     told = beyond > _SEEN * deviation * np.sqrt(np.arange(len(beyond), 0, -1))
+    told |= within > ALONE * deviation
     ends = np.append(_norms(starts[1:]), longest)[: len(told)]
     top = min(float(ends[told].max(initial=0.0)), longest)
     return RowLengths(top, NormTail(counts, starts, deviation))
