@@ -118,7 +118,6 @@ class Whitening:
     # levels.
     sizes: Doubles
     levels: NDArray[np.bool_]  # Shape (k,): coordinates of levels.
-    noise: float = 0.0  # Deviation of the noise in `residual`.
 
     @property
     def width(self) -> int:

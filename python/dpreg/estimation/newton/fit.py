@@ -74,10 +74,6 @@ _SMALL_NORMS = 0.05
 _DOUBTED, _DOUBTED_FEW = 0.1, 0.25
 # Residuals have this share of the mean square that second moments have, at least.
 _TOLD = 0.5
-# but for so many deviations of the noise in these.  Without that limits of 30 correlated columns of
-# 5,000 rows were those of the farthest response in one fit of three, and errors of slopes 8 times
-# those of least squares.
-_UNSURE = 2.0
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
 # measured: it changes on the way to the root.
 _GUESSED, _MEASURED = 0.2, 0.1
@@ -272,13 +268,14 @@ def _first_norms(
         most = max(noise.rows * model.longest * lengths.top, least)
     told = far = 0.0
     if model.family.least_squares:
-        surely = max(model.squares - _UNSURE * model.found.noise, 0.0)
-        told = _TOLD * surely * width * scales.units
+        told = _TOLD * model.squares * width * scales.units
         low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
     doubted = _DOUBTED_FEW if begun.few_rows else _DOUBTED
     of = _groups_of(begun, model)
-    expected = Limits(math.inf, None, typical, 0.0, width, least, most, told, far, doubted, of)
+    expected = Limits(
+        math.inf, None, typical, 0.0, width, least, most, told, far, doubted=doubted, groups=of
+    )
     at = model.found.theta / model.found.sizes
     return count_norms(rows, at, expected, noise, share, left, FIRST_NORMS)
 

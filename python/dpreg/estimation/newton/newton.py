@@ -32,6 +32,8 @@ _LOUD = 0.2
 _MANY_NORMS = 12.0
 # Norms are not counted again where no more than this is left: something must be for scores.
 _ENOUGH = 0.06
+# nor, because residuals fell, where no more than this is.
+_WORTH = 0.12
 # Each score but the last costs this share of what is left; of two, the first.
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35
 
@@ -77,11 +79,11 @@ def newton(
     for number in range(len(path.observations), MOST_ROUNDS):
         if number > 1 and left > _ENOUGH:
             left -= rounds.curve()
-        if number > 0 and again and left > _ENOUGH:
+        if number > 0 and left > (_ENOUGH if again else _WORTH) and (again or rounds.fallen):
             loud, left = rounds.noisy(_LOUD), left - NORMS
             label = f"norms of scores after round {number}"
             rounds.count(left, label)
-            ruled = rounds.limits.limit <= rounds.limits.least
+            ruled = rounds.limits.limit <= rounds.limits.narrowest
             again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.allow(left)
         sigma = limit / (units * noise.share(left))

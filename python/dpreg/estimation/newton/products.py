@@ -32,7 +32,7 @@ def with_products(
 ) -> Fit:
     """Release second moments of scores where the path ended."""
     noise = begun.noise
-    mu, usual = noise.share(PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.least)
+    mu, usual = noise.share(PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.narrowest)
     tailed = not model.family.standardised and not model.family.events
     loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
     quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))

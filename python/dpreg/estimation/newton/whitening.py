@@ -191,7 +191,6 @@ def _look(
             least,
         ),
         variance=moments.turned(by),
-        noise=float(scale) / n * (1 + float(((step / before.sizes) ** 2).sum())),
     )
     hidden, _ = np.linalg.qr(np.linalg.solve(by, vectors[:, ~seen]))
     return found.turned(by), hidden, by
