@@ -30,8 +30,8 @@ FAR_NOISE = 0.03
 _FAR = 0.1
 # nor with a limit this many times as wide as before: its root is another one.
 _WIDER = 2.0
-# Norms are counted again after residuals fell by this share of their variance.  Without it there was
-# 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.
+# Norms are counted again after residuals fell by this share of their variance.  Without it there
+# was 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.
 _FALLEN = 0.1
 # Of what limits take off, on average, so much is on one side.
 _ONE_SIDED = 0.7
