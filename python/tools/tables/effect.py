@@ -4,9 +4,9 @@ Run as ``python -m tables.effect`` in `python/tools` (five minutes on one core).
 
 Treatment is independent of normal covariates, which explain half of the variance of the outcome
 without treatment, and has the same effect on all.  The estimates are those of `dpreg.dp_effect` at
-eps = 1.  For each number of rows over covariates and the effect (`each`), number of covariates and
-share of the treated, width and lost are as in `tables.survival`, beside the standard error of a
-difference of means of residuals.
+eps = 1.  For each number of treated rows over covariates and the effect (`each`), number of
+covariates and share of the treated, width and lost are as in `tables.survival`, beside the standard
+error of a difference of means of residuals.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tables.survival import DELTA, EPS, summary
 import dpreg
 
 TABLE = FOLDER / "effect_table.csv"
-EACH = (150, 500, 1_500, 5_000, 15_000)
-COVARIATES = (2, 8, 24)
+EACH = (60, 150, 350, 800, 2_000)
+COVARIATES = (2, 6, 18)
 TREATED = (0.05, 0.2, 0.5)
 # Rows of all fits of a cell, and the most and fewest fits.
 ROWS, RUNS = 1_000_000, (5, 30)
@@ -45,7 +45,7 @@ def simulate(n: int, treated: float, d: int, effect: float, eps: float, seed: in
 def rows_of(cell: tuple[int, int, float]) -> list[tuple[object, ...]]:
     """Return the row of the table for these numbers and this share of the treated."""
     each, d, treated = cell
-    n = each * (d + 1)
+    n = round(each * (d + 1) / treated)
     runs = min(RUNS[1], max(RUNS[0], ROWS // n))
     ratios = [simulate(n, treated, d, 0.0, EPS, seed)[2] for seed in range(runs)]
     return [(each, d, treated, *summary(np.array(ratios)))]

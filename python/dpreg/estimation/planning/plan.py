@@ -198,6 +198,17 @@ def dp_plan(
     deviation of a covariate; for a binary covariate that a share s of persons has, `effect` is the
     hazard ratio to the power sqrt(s (1 - s)).
 
+    Classes are equally frequent, and slopes are small.  Without privacy a slope then has the
+    standard error sqrt(3 / (n (1 - 1 / K^2))) for K ordered classes and sqrt(2 K / n) for one class
+    against the baseline.  For classes with shares p write, instead of n, about
+    n (1 - sum p^3) / (1 - 1 / K^2) if they are ordered, or else 2 K n / (1 / p_0 + 1 / p_k) for
+    class k and baseline 0: standard errors of six such designs were as planned or up to 13% larger.
+
+    A treatment effect is the same for all, treatment does not depend on the covariates, and without
+    privacy its standard error is 1 / sqrt(n s (1 - s)) for a share s of treated units.  Without
+    covariates write ``d=1``.  Where treatment depends on covariates, errors are larger, by the root
+    of the variance inflation factor of the treatment: divide `effect` by it.
+
     Examples
     --------
     >>> import dpreg

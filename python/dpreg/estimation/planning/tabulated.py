@@ -47,9 +47,9 @@ class Tabulated(Model):
         """See `Model`."""
         return True
 
-    def coefficients(self, d: int) -> int:
+    def coefficients(self, d: int) -> float:
         """Return how many a model with d regressors has."""
-        return d + 1
+        raise NotImplementedError
 
     def place(self, d: int) -> tuple[float, ...]:
         """Return where it is on the axes."""
@@ -85,7 +85,7 @@ class HazardModel(Tabulated):
         """See `Model`: a hazard ratio."""
         return math.exp(min(effect, 700.0))
 
-    def coefficients(self, d: int) -> int:
+    def coefficients(self, d: int) -> float:
         """See `Tabulated`."""
         return d + INTERVALS
 
@@ -103,7 +103,7 @@ class OrdinalModel(Tabulated):
 
     classes: int = 2
 
-    def coefficients(self, d: int) -> int:
+    def coefficients(self, d: int) -> float:
         """See `Tabulated`."""
         return d + self.classes - 1
 
@@ -125,7 +125,7 @@ class MultinomialModel(Tabulated):
 
     classes: int = 2
 
-    def coefficients(self, d: int) -> int:
+    def coefficients(self, d: int) -> float:
         """See `Tabulated`."""
         return (self.classes - 1) * (d + 1)
 
@@ -147,9 +147,18 @@ class EffectModel(Tabulated):
 
     treated: float = 0.5  # Share of units that are treated.
 
+    @property
+    def least(self) -> float:
+        """The share of the smaller of the two groups, which decides."""
+        return min(self.treated, 1 - self.treated)
+
+    def coefficients(self, d: int) -> float:
+        """See `Tabulated`; each needs units of the smaller group."""
+        return (d + 1) / self.least
+
     def place(self, d: int) -> tuple[float, ...]:
-        """See `Tabulated`; the smaller of the two groups decides."""
-        return d, min(self.treated, 1 - self.treated)
+        """See `Tabulated`."""
+        return d, self.least
 
     def exact_error(self, n: float, d: int) -> float:
         """See `Model`: in standard deviations of residuals, of two groups."""
