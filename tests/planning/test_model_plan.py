@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tables import classes, effect
+from tables.survival import DELTA
 
 import dpreg
 from dpreg.base.errors import ArgumentError
@@ -105,9 +106,8 @@ def test_widths_fall_with_units_and_eps_and_follow_the_law_beyond_the_table(mode
 
 
 def test_groups_are_as_large_as_the_smaller_one():
-    assert EffectModel(treated=0.8).forecast(9_000, 4, 1.0, 1e-5) == EffectModel(
-        treated=0.2
-    ).forecast(9_000, 4, 1.0, 1e-5)
+    most, least = (EffectModel(treated=s).forecast(9_000, 4, 1.0, 1e-5) for s in (0.8, 0.2))
+    assert (most.width, most.released) == pytest.approx((least.width, least.released))
     assert plan("effect", n=9_000, treated=None).treated == 0.5
 
 
@@ -155,37 +155,30 @@ def test_wrong_questions_are_refused(given, message):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "n", "d", "eps"),
+    ("model", "n", "d", "eps", "runs"),
     [
-        (OrdinalModel(classes=3), 3_000, 4, 1.0),
-        (MultinomialModel(classes=3), 5_000, 3, 1.0),
-        (EffectModel(treated=0.3), 5_000, 4, 1.0),
+        (OrdinalModel(classes=3), 3_000, 4, 1.0, 25),
+        (MultinomialModel(classes=3), 5_000, 4, 1.0, 25),
+        (EffectModel(treated=0.4), 2_000, 3, 3.0, 100),
     ],
-    ids=lambda value: getattr(value, "name", str(value)),
+    ids=["ordinal", "multinomial", "effect"],
 )
-def test_effects_are_detected_as_often_as_planned(model, n, d, eps):
+def test_effects_are_detected_as_often_as_planned(model, n, d, eps, runs):
     """Between the settings of the tables, at widths that are right to a quarter."""
-    found = plan(
-        model.name,
-        n=n,
-        d=d,
-        eps=eps,
-        power=0.6,
-        **{name: getattr(model, name) for name in OWN[model.name]},
-    )
-    detected = total = 0
-    for seed in range(100, 130):
+    own = {name: getattr(model, name) for name in OWN[model.name]}
+    found = plan(model.name, n=n, d=d, eps=eps, delta=DELTA, power=0.6, **own)
+    results = []
+    for seed in range(100, 100 + runs):
         if isinstance(model, EffectModel):
-            value, error, _ = effect.simulate(n, model.treated, d, found.effect, eps, seed)
+            results.append(effect.simulate(n, model.treated, d, found.effect, eps, seed)[:, None])
         else:
             slopes = np.full(d, found.effect)
-            value, error, _ = classes.simulate(model.name, n, model.classes, slopes, eps, seed)
-            # Every other class has the slopes of the baseline.
-            value, error = value[:d], error[:d]
-        detected += int(np.nansum(np.abs(value) > 1.96 * error))
-        total += np.size(value)
-    exact = model.exact_error(n, d)
+            # Classes are as the baseline but for every other one, of which the first comes first.
+            results.append(classes.simulate(model.name, n, model.classes, slopes, eps, seed)[:, :d])
+    values, errors, _ = np.concatenate(results, axis=1)
+    detected, exact = int(np.nansum(np.abs(values) > 1.96 * errors)), model.exact_error(n, d)
     least = power_of(found.effect, 1.25 * found.width * exact, found.released)
     most = power_of(found.effect, found.width * exact / 1.25)
-    assert stats.binom.ppf(ALPHA / 2, total, least) <= detected
-    assert detected <= stats.binom.isf(ALPHA / 2, total, most)
+    low = stats.binom.ppf(ALPHA / 2, values.size, least)
+    high = stats.binom.isf(ALPHA / 2, values.size, most)
+    assert 0 < low <= detected <= high < values.size

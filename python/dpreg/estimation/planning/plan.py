@@ -198,6 +198,9 @@ def dp_plan(
     deviation of a covariate; for a binary covariate that a share s of persons has, `effect` is the
     hazard ratio to the power sqrt(s (1 - s)).
 
+    Widths of classes and treatment effects come from tables at eps = 1.  In 27 other settings real
+    ones were 0.83 to 1.09 times as large.
+
     Classes are equally frequent, and slopes are small.  Without privacy a slope then has the
     standard error sqrt(3 / (n (1 - 1 / K^2))) for K ordered classes and sqrt(2 K / n) for one class
     against the baseline.  For classes with shares p write, instead of n, about
