@@ -24,7 +24,7 @@ EACH = (60, 150, 350, 800, 2_000)
 COVARIATES = (2, 6, 18)
 TREATED = (0.05, 0.2, 0.5)
 # Rows of all fits of a cell, and the most and fewest fits.
-ROWS, RUNS = 1_000_000, (5, 30)
+ROWS, RUNS = 800_000, (4, 30)
 COLUMNS = ("each", "d", "treated", "width", "lost")
 
 
