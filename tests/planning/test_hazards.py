@@ -126,6 +126,12 @@ def test_wrong_questions_are_refused(given, named):
     assert refused.value.argument == named
 
 
+def test_the_ratio_that_is_detected_without_privacy_is_a_ratio():
+    with pytest.raises(ArgumentError, match=r"a fit without privacy detects 1\.51"):
+        plan(events=50, effect=1.01, power=0.8, eps=None)
+    assert math.log(1.51) == pytest.approx(2.80 * exact_error(50, 3), rel=0.01)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("events", "rate", "d", "intervals", "eps"), [(2_000, 0.4, 4, 6, 1.0), (1_500, 0.25, 2, 6, 3.0)]
