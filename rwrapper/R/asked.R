@@ -3,7 +3,8 @@
 # Arguments that are one number, each with an example for whoever gave something else.
 NUMBERS_GIVEN <- c(eps = "1", mu = "0.5", rho = "0.1", delta = "1e-6", k = "5", split = "0.5", max_rows = "5",
                    weight_limit = "10", memory = "2e9", propensity = "0.5", blocks = "12", threshold = "0.2",
-                   n = "50000", d = "10", effect = "0.2", power = "0.8", events = "1000", event_rate = "0.3")
+                   n = "50000", d = "10", effect = "0.2", power = "0.8", events = "1000", event_rate = "0.3",
+                   classes = "4", treated = "0.5")
 # Arguments that are a name in quotes.
 QUOTED <- c("unit", "treatment", "strata", "time_varying", "method", "select")
 FLAGS_GIVEN <- c("inference", "fit_stats", "diagnostics")

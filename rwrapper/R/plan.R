@@ -22,13 +22,19 @@
 #'   which a share s have response 1 are equivalent to about 4 s (1 - s) n such rows.
 #' @param effect A standardised slope: the slope times the standard deviation of its regressor, divided by
 #'   the standard deviation of the residuals. The regressors are assumed to be exchangeable and
-#'   uncorrelated. Linear models only.
+#'   uncorrelated. Linear models, and with another meaning those of `events`, `classes` and `treated`.
 #' @param power The probability that a slope of this size is significantly different from 0 in the
 #'   two-sided 5% test. If neither it nor `effect` is given, 0.8.
 #' @param events,event_rate For `family = "survival"`, a plan of [dp_survival()]: the number of events,
 #'   which decides, or else `n` with the share of persons who have an event (with `events` 0.5 by default).
 #'   `effect` is then the hazard ratio of one standard deviation of a covariate, and `d` the number of
 #'   covariates; each interval beyond six counts as one more.
+#' @param classes For `family = "ordinal"` and `"multinomial"`, plans of [dp_ordinal()] and
+#'   [dp_multinomial()]: the number of classes, which are assumed to be equally frequent. `effect` is then the
+#'   slope for one standard deviation of a column, in log odds of a higher class, or of a class against the
+#'   baseline.
+#' @param treated For `family = "effect"`, a plan of [dp_effect()]: the share of units that are treated, by
+#'   default 0.5. `effect` is then that of the treatment, in standard deviations of the residuals.
 #' @return An object of class `dp_plan`; print it, or plot it: see [dp_plots]. Among its parts are
 #'   `effect` and `power`, `released`, the probability that a coefficient has a standard error, `width`,
 #'   the width of intervals relative to those without privacy, `least_n` and `least_eps`.
@@ -40,18 +46,26 @@
 #'   print(dp_plan(d = 10, eps = 1, effect = 0.1, power = 0.8))
 #'   dp_plan(n = 50000, d = 10, eps = 1, family = binomial())
 #'   dp_plan(events = 5000, event_rate = 0.4, d = 3, eps = 1, family = "survival")
+#'   dp_plan(n = 20000, d = 5, eps = 1, family = "ordinal", classes = 4)
+#'   dp_plan(n = 20000, d = 5, eps = 1, family = "effect", treated = 0.3)
 #' }
 dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
                     family = stats::gaussian(), effect = NULL, power = NULL, events = NULL,
-                    event_rate = NULL) {
+                    event_rate = NULL, classes = NULL, treated = NULL) {
   if (missing(d)) refuse("d must be given: the number of columns of the design, such as d = 10")
   check_numbers(list(d = d, delta = delta))
   check_method(method, "method", options = FALSE)
   # What is left out is not sent: Python finds it.
   given <- Filter(Negate(is.null), list(n = n, eps = eps, effect = effect, power = power, events = events,
-                                        event_rate = event_rate))
+                                        event_rate = event_rate, classes = classes, treated = treated))
   check_numbers(given)
-  if (!missing(family)) given <- c(given, list(family = if (identical(family, "survival")) family else family_sent(family), link = link_sent(family)))
+  if (!missing(family)) {
+    own <- is_text(family) && family %in% PLANNED
+    given <- c(given, list(family = if (own) family else family_sent(family), link = link_sent(family)))
+  }
   structure(call_python("plan", c(list(d = d, delta = delta, method = method), given)),
             class = c("dp_plan", "dp_result"))
 }
+
+# Models with plans of their own.
+PLANNED <- c("survival", "ordinal", "multinomial", "effect")

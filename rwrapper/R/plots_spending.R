@@ -5,7 +5,7 @@
 plot.dp_plan <- function(x, main = NULL, xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL,
                          col = NULL, cex = 1, of = c("width", "power"), ...) {
   of <- one_of(of)
-  if (!is.null(x$events)) refuse("plans for survival have no plot; write print(x)")
+  if (is.null(x$curve)) refuse("plans of ", x$family, " have no plot; write print(x)")
   if (of == "power" && is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
   col <- chosen_colors(col, COLORS[c("sampling", "accent")])
   if (is.null(main))

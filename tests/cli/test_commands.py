@@ -238,6 +238,7 @@ def test_weights_offsets_and_extras_are_those_of_python(data, capsys):
 
 def test_plans_of_power_are_those_of_python(capsys):
     call = ["plan", "--features", "3", "--effect", "0.05", "--power", "0.9"]
+    ordinal = {"family": "ordinal", "classes": 4}
     assert main([*call, "--eps", "1"]) == 0
     plan = dpreg.dp_plan(d=3, eps=1.0, effect=0.05, power=0.9)
     assert capsys.readouterr().out == f"{plan}\n"
@@ -246,6 +247,13 @@ def test_plans_of_power_are_those_of_python(capsys):
     assert json.loads(capsys.readouterr().out) == plan.to_dict()
     assert main([*call, "--rows", "30000", "--eps", "1"]) == 2
     assert "leave --power out, or leave --effect out" in capsys.readouterr().err
+    call = ["plan", "--n", "20000", "--d", "3", "--eps", "1", "--family", "ordinal"]
+    assert main([*call, "--classes", "4"]) == 0
+    assert capsys.readouterr().out == f"{dpreg.dp_plan(20_000, 3, 1.0, **ordinal)}\n"
+    assert main(call) == 2
+    assert "--classes must be given; write --classes 4" in capsys.readouterr().err
+    assert main([*call[:-1], "effect", "--treated", "2"]) == 2
+    assert "--treated must be a number greater than 0" in capsys.readouterr().err
     assert main(["plan", "--features", "3", "--eps", "1"]) == 2
     assert "--effect is needed if --n is not given; write --effect 0.2" in capsys.readouterr().err
 

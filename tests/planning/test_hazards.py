@@ -13,9 +13,8 @@ from tables import survival as made
 
 import dpreg
 from dpreg.base.errors import ArgumentError
-from dpreg.base.families import COUNTING
-from dpreg.estimation.planning.hazards import HazardModel, _table
 from dpreg.estimation.planning.power import exact_error, power_of
+from dpreg.estimation.planning.tabulated import HazardModel, table
 
 ALPHA = 1e-6
 
@@ -29,8 +28,9 @@ def test_the_table_has_every_cell_of_the_script():
         header, *rows = file.read().splitlines()
     assert header == ",".join(made.COLUMNS)
     cells = [tuple(map(float, row.split(",")[:2])) for row in rows]
-    assert cells == list(itertools.product(made.EVENTS, made.RATES))
-    axes, excess, released = _table()
+    each = [events / (made.INTERVALS + made.COVARIATES) for events in made.EVENTS]
+    assert cells == list(itertools.product(each, made.RATES))
+    axes, excess, released = table("survival", ("rate",))
     assert excess.shape == released.shape == tuple(map(len, axes))
     assert np.isfinite(excess).all()
     assert np.all(np.diff(excess, axis=0) <= 0)
@@ -57,7 +57,7 @@ def test_events_decide_and_persons_are_those_at_the_rate():
 def test_the_fewest_events_and_the_least_eps_are_enough():
     asked = {"effect": 1.15, "power": 0.8, "event_rate": 0.4}
     enough = plan(**asked)
-    assert enough.solved == "events"
+    assert enough.solved == "n"
     assert plan(events=enough.events, effect=1.15, event_rate=0.4).power >= 0.8
     assert plan(events=enough.events - 1, effect=1.15, event_rate=0.4).power < 0.8
     least = plan(**asked, events=2 * enough.events, eps=None)
@@ -68,7 +68,7 @@ def test_the_fewest_events_and_the_least_eps_are_enough():
 
 @pytest.mark.parametrize("rate", [0.02, 0.1, 0.33, 0.95])
 def test_widths_fall_with_events_and_eps(rate):
-    of = HazardModel("auto", COUNTING, rate)
+    of = HazardModel(rate=rate)
     for d in (1, 3, 40):
         for found in (
             [of.forecast(n, d, 1.0, 1e-6) for n in (3, 50, 300, 999, 5_000, 10**5, 10**9)],
@@ -80,7 +80,7 @@ def test_widths_fall_with_events_and_eps(rate):
 
 
 def test_beyond_the_table_noise_follows_its_law():
-    of = HazardModel("auto", COUNTING, 0.4)
+    of = HazardModel(rate=0.4)
     near, far = (of.forecast(n, 2, 1.0, 1e-5).width ** 2 - 1 for n in (10**5, 4 * 10**5))
     assert near / far == pytest.approx(4, rel=1e-6)
 
@@ -124,6 +124,12 @@ def test_wrong_questions_are_refused(given, named):
     with pytest.raises(ArgumentError) as refused:
         plan(**given)
     assert refused.value.argument == named
+
+
+def test_the_ratio_that_is_detected_without_privacy_is_a_ratio():
+    with pytest.raises(ArgumentError, match=r"a fit without privacy detects 1\.51"):
+        plan(events=50, effect=1.01, power=0.8, eps=None)
+    assert math.log(1.51) == pytest.approx(2.80 * exact_error(50, 3), rel=0.01)
 
 
 @pytest.mark.slow

@@ -166,7 +166,7 @@ def test_families_have_no_effects_and_still_speak_of_inference_first():
         ({"n": 100, "eps": 1.0, "effect": 0.1, "family": "poisson"}, "effect is planned for"),
         ({"n": 100, "eps": 1.0, "power": 0.5, "family": "quantile"}, "power is planned for"),
         ({"eps": 1.0, "family": "binomial"}, "n is needed for this family"),
-        ({"n": 60, "effect": 0.1, "power": 0.8}, "least squares without privacy detects 0.37"),
+        ({"n": 60, "effect": 0.1, "power": 0.8}, "a fit without privacy detects 0.37"),
         ({"eps": 1e-6, "effect": 1e-4, "power": 0.8}, "is not detected with this power by 10.9"),
         ({"n": 100, "eps": 1.0, "d": None}, "d must be given; write d=10"),
     ],

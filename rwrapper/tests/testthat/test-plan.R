@@ -33,6 +33,21 @@ test_that("plans of survival", {
   expect_error(dp_plan(n = 12500, d = 3, eps = 1, family = "survival"), "event_rate is needed with n")
 })
 
+test_that("plans of classes and of treatment effects", {
+  needs_python("dp_plan")
+  plan <- dp_plan(n = 20000, d = 3, eps = 1, family = "ordinal", classes = 4)
+  expect_equal(plan$classes, 4)
+  expect_output(print(plan), "Plan for 20,000 units in 4 ordered classes")
+  expect_error(plot(plan), "plans of ordinal have no plot")
+  several <- dp_plan(d = 3, eps = 1, family = "multinomial", classes = 3, effect = 0.1, power = 0.8)
+  expect_equal(several$solved, "n")
+  treated <- dp_plan(n = 20000, d = 3, eps = 1, family = "effect", treated = 0.3)
+  expect_output(print(treated), "30% of them treated")
+  expect_error(dp_plan(n = 20000, d = 3, eps = 1, family = "ordinal"), "classes must be given; write classes = 4")
+  expect_error(dp_plan(n = 20000, d = 3, eps = 1, classes = 3), "classes is for ordinal and multinomial")
+  expect_error(dp_plan(n = 20000, d = 3, eps = 1, family = "effect", treated = "a"), "treated must be one number")
+})
+
 test_that("plans of power", {
   needs_python("dp_plan")
   plan <- dp_plan(d = 3, eps = 1, effect = 0.05, power = 0.9)

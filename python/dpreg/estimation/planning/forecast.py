@@ -14,6 +14,7 @@ from dpreg.base.families import Family
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect
 from dpreg.estimation.planning.grids import Forecast
 from dpreg.estimation.planning.inference import infer
+from dpreg.estimation.planning.power import exact_error
 from dpreg.estimation.planning.tukey import most_units, plan_tukey
 from dpreg.estimation.planning.tukey_law import box_weights, distance
 
@@ -51,6 +52,14 @@ class Model:
     def used(self) -> str:
         """The method that is used."""
         return WITH_INFERENCE if self.method == "auto" else self.method
+
+    def exact_error(self, n: float, d: int) -> float:
+        """Return the standard error of an effect without privacy; infinite with too few units."""
+        return exact_error(n, d)
+
+    def shown(self, effect: float) -> float:
+        """Return an effect as users give it."""
+        return effect
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
         """Return what is expected of a fit."""

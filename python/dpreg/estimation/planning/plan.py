@@ -14,7 +14,7 @@ from dpreg.base.text import drawn
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE
 from dpreg.estimation.planning.expected import Expected
 from dpreg.estimation.planning.forecast import Model
-from dpreg.estimation.planning.hazards import Cohort, SurvivalPlan, survival_plan
+from dpreg.estimation.planning.model_plan import Design, ModelPlan, model_plan
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 from dpreg.estimation.planning.question import Question, question_from
 from dpreg.estimation.planning.wording import as_html, as_text
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "dp_plan"]
 
-_SURVIVAL = "survival"
 _METHODS = ("auto", *TABULATED, "moments")
 
 
@@ -120,7 +119,9 @@ def dp_plan(
     link: str | None = None,
     events: int | None = None,
     event_rate: float | None = None,
-) -> Plan | SurvivalPlan:
+    classes: int | None = None,
+    treated: float | None = None,
+) -> Plan | ModelPlan:
     """Say what to expect of a private regression, and which slopes it detects.
 
     With `n` and `eps`, a plan has the smallest slope that is detected with `power`, or the power
@@ -139,7 +140,7 @@ def dp_plan(
     effect : float, optional
         Size of a slope, standardised: the slope times the standard deviation of its regressor, over
         the standard deviation of the residuals.  Regressors are exchangeable and uncorrelated.
-        Linear models, and hazard ratios of survival.
+        Linear models; for others see `family`.
     power : float, optional
         Probability that a slope of this size is significantly different from 0 in the two-sided 5%
         test; greater than 0.05 and less than 1.  If neither it nor `effect` is given, 0.8.
@@ -150,17 +151,24 @@ def dp_plan(
         As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
         ``"survival"`` plans `dp_survival`: then `effect` is the hazard ratio of one standard
         deviation of a covariate, and `d` the number of covariates; each interval beyond six counts
-        as one more.
+        as one more.  ``"ordinal"`` and ``"multinomial"`` plan `dp_ordinal` and `dp_multinomial`:
+        `effect` is the slope for one standard deviation of a regressor, in log odds of a higher
+        class, or of a class against the baseline.  ``"effect"`` plans `dp_effect`: `effect` is that
+        of the treatment, in standard deviations of the residuals of the outcome.
     link : {"logit", "probit", "cloglog"}, optional
         As in `dp_glm`.
     events : int, optional
         For survival, the number of events, which decides; or else give `n` and `event_rate`.
     event_rate : float, optional
         For survival, the share of persons with an event; with `events` 0.5 by default.
+    classes : int, optional
+        Number of classes, for ordinal and multinomial.
+    treated : float, default 0.5
+        Share of units that are treated, for effect.
 
     Returns
     -------
-    Plan, or SurvivalPlan for survival
+    Plan, or ModelPlan for survival, ordinal, multinomial and effect
 
     Raises
     ------
@@ -190,6 +198,20 @@ def dp_plan(
     deviation of a covariate; for a binary covariate that a share s of persons has, `effect` is the
     hazard ratio to the power sqrt(s (1 - s)).
 
+    Widths of classes and treatment effects come from tables at eps = 1.  In 27 other settings real
+    ones were 0.83 to 1.09 times as large.
+
+    Classes are equally frequent, and slopes are small.  Without privacy a slope then has the
+    standard error sqrt(3 / (n (1 - 1 / K^2))) for K ordered classes and sqrt(2 K / n) for one class
+    against the baseline.  For classes with shares p write, instead of n, about
+    n (1 - sum p^3) / (1 - 1 / K^2) if they are ordered, or else 2 K n / (1 / p_0 + 1 / p_k) for
+    class k and baseline 0: standard errors of six such designs were as planned or up to 13% larger.
+
+    A treatment effect is the same for all, treatment does not depend on the covariates, and without
+    privacy its standard error is 1 / sqrt(n s (1 - s)) for a share s of treated units.  Without
+    covariates write ``d=1``.  Where treatment depends on covariates, errors are larger, by the root
+    of the variance inflation factor of the treatment: divide `effect` by it.
+
     Examples
     --------
     >>> import dpreg
@@ -203,27 +225,22 @@ def dp_plan(
     delta = check_delta(delta)
     if delta == 0:
         raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
-    if family == _SURVIVAL:
-        _check_survival(method, link)
-        cohort = Cohort(n, events, event_rate)
-        return survival_plan(cohort, d, eps, delta, effect=effect, power=power)
-    for name, value in (("events", events), ("event_rate", event_rate)):
-        if value is not None:
-            raise ArgumentError(
-                name, "is for survival", write("family", _SURVIVAL), leave_out(name)
-            )
+    design = Design(family, classes, treated, events, event_rate)
+    if design.check():
+        _check_default(family, method, link)
+        return model_plan(design, n, d, eps, delta, effect=effect, power=power)
     if method not in _METHODS:
         raise unusable("method", ("one of ", Choice(_METHODS), " to be planned"), method)
     of = Model(method, with_link(family_from(family), link))
     return _answer(question_from(of, n, d, eps, delta, effect=effect, power=power))
 
 
-def _check_survival(method: str, link: str | None) -> None:
+def _check_default(family: str | Family, method: str, link: str | None) -> None:
     if method not in ("auto", WITH_INFERENCE):
-        problem = f"{method!r} is not planned for survival"
+        problem = f"{method!r} is not planned for {family}"
         raise ArgumentError("method", problem, write("method", "auto"))
     if link is not None:
-        raise ArgumentError("link", "is not for survival", leave_out("link"))
+        raise ArgumentError("link", f"is not for {family}", leave_out("link"))
 
 
 def _answer(asked: Question) -> Plan:

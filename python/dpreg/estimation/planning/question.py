@@ -10,11 +10,11 @@ import numpy as np
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out, unusable, write
 from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
-from dpreg.estimation.planning.power import LEVEL, detected, exact_error, least_effect, power_of
+from dpreg.estimation.planning.power import LEVEL, detected, least_effect, power_of
 from dpreg.privacy.checks import check_epsilon
 
 _USUAL_POWER = 0.8
-_LIKE = {"n": 10_000, "d": 10}
+_LIKE = {"n": 10_000, "d": 10, "classes": 4}
 _USUAL: dict[str, float] = {"n": 10_000, "eps": 1.0}
 _LEAST_EPSILON = 1e-6
 
@@ -125,7 +125,7 @@ def _check_plain(given: _Given) -> None:
 
 def _power_at(of: Model, n: int, d: int, eps: float, delta: float, effect: float) -> float:
     found = of.forecast(n, d, eps, delta)
-    return power_of(effect, found.width * exact_error(n, d), found.released)
+    return power_of(effect, found.width * of.exact_error(n, d), found.released)
 
 
 def _least_units(of: Model, d: int, eps: float, delta: float, effect: float, power: float) -> int:
@@ -151,8 +151,8 @@ def _least_epsilon(of: Model, n: int, d: int, delta: float, effect: float, power
 
     found = detected(holds, _LEAST_EPSILON, MOST_EPSILON)
     if found is None:
-        enough = least_effect(power, exact_error(n, d))
-        bound = "" if enough is None else f": least squares without privacy detects {enough:.2g}"
+        enough = least_effect(power, of.exact_error(n, d))
+        bound = "" if enough is None else f": a fit without privacy detects {of.shown(enough):.3g}"
         problem = f"is not detected with this power by this many units at any eps{bound}"
         instead = ("leave ", Argument(of.size), " out and write ", Setting("eps", 1.0))
         raise ArgumentError("effect", problem, ("write a larger ", Argument("effect")), instead)
@@ -170,14 +170,14 @@ def between(name: str, value: object, low: float, high: float, usual: float) -> 
     return float(value)
 
 
-def count(name: str, value: object) -> int:
-    """Return a number of units or columns."""
+def count(name: str, value: object, least: int = 1) -> int:
+    """Return a number of units, columns or classes."""
     if value is None:
-        raise ArgumentError(name, "must be given", write(name, 10))
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        near = round(value) if isinstance(value, float) and 1 <= value < 1e15 else 0
+        raise ArgumentError(name, "must be given", write(name, _LIKE[name]))
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        near = round(value) if isinstance(value, float) and least <= value < 1e15 else 0
         advice = (
             write(name, near) if near else (*write(name, _LIKE.get(name, 1_000)), ", for example")
         )
-        raise unusable(name, "an integer of at least 1", value, advice)
+        raise unusable(name, f"an integer of at least {least}", value, advice)
     return int(value)

@@ -139,7 +139,10 @@ def _option(name: str, value: Any, hint: Any) -> Any:
 
 # Arguments that Python takes in another form.
 _FORMS: dict[str, Callable[[Any], Any]] = {
-    **{name: partial(_whole, name) for name in ("k", "max_rows", "blocks", "n", "d", "events")},
+    **{
+        name: partial(_whole, name)
+        for name in ("k", "max_rows", "blocks", "n", "d", "events", "classes")
+    },
     **dict.fromkeys(("method", "select", "family"), _options),
     "bounds": limits_of,
     "overlap": tuple,

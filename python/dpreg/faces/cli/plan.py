@@ -15,6 +15,8 @@ from dpreg.faces.cli.shell import DONE, command
     "dpreg plan --features 10 --eps 1 --effect 0.1 --power 0.8",
     "dpreg plan --n 50000 --d 10 --eps 1 --family binomial",
     "dpreg plan --events 5000 --event-rate 0.4 --d 3 --eps 1 --family survival",
+    "dpreg plan --n 20000 --d 5 --eps 1 --family ordinal --classes 4",
+    "dpreg plan --n 20000 --d 5 --eps 1 --family effect --treated 0.3",
 )
 @click.option("--n", "--rows", "n", type=int,
               help="Number of units, if it is public.")  # fmt: skip
@@ -31,10 +33,13 @@ from dpreg.faces.cli.shell import DONE, command
               help="Method of fitting, or moments (one release, many models).")  # fmt: skip
 @click.option("--family", metavar="NAME", default="gaussian", show_default=True,
               help="gaussian, binomial, poisson, gamma, negativebinomial, quantile; "
-                   "survival, with hazard ratios as --effect.")  # fmt: skip
+                   "survival, with hazard ratios as --effect; ordinal, multinomial; effect, of a "
+                   "treatment.")  # fmt: skip
 @click.option("--events", type=int, help="Number of events, for survival.")
 @click.option("--event-rate", "event_rate", type=float,
               help="Share of persons with an event, for survival.")  # fmt: skip
+@click.option("--classes", type=int, help="Number of classes, for ordinal and multinomial.")
+@click.option("--treated", type=float, help="Share of treated units, for effect.")
 @click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(as_json: bool, **given: Any) -> int:

@@ -1,0 +1,277 @@
+"""Plans of hazards, of classes and of treatment effects: what is asked, found and said."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from dpreg.base.errors import Argument, ArgumentError, leave_out, unusable, write
+from dpreg.base.families import Family
+from dpreg.base.text import counted, wrapped
+from dpreg.estimation.planning.grids import LIKELY, WIDEST
+from dpreg.estimation.planning.power import LEVEL, least_effect, power_of
+from dpreg.estimation.planning.question import between, count, question_from
+from dpreg.estimation.planning.tabulated import (
+    INTERVALS,
+    EffectModel,
+    HazardModel,
+    MultinomialModel,
+    OrdinalModel,
+    Tabulated,
+)
+
+_USUAL_RATE, _USUAL_SHARE = 0.5, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """What to expect of a model of survival, of classes or of a treatment effect.
+
+    Nothing in it comes from data.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> plan = dpreg.dp_plan(events=5_000, event_rate=0.4, d=3, eps=1.0, family="survival")
+    >>> plan.n, plan.solved
+    (12500, 'effect')
+    >>> dpreg.dp_plan(20_000, 5, 1.0, family="ordinal", classes=4, effect=0.1).power > 0.9
+    True
+    """
+
+    family: str  # As given to `dp_plan`.
+    n: int  # Units; of survival persons, at this `event_rate`.
+    d: int  # Regressors.
+    eps: float
+    delta: float
+    # Probability that an estimate has a standard error of at most five times that without privacy.
+    released: float
+    width: float  # Standard error relative to the fit without privacy.
+    # Effect that is detected, in the units of the argument of `dp_plan`; of survival a hazard ratio
+    # above 1, or its inverse.  None: none is with this power.
+    effect: float | None
+    power: float  # Probability that it is detected by the two-sided 5% test.
+    # One of "effect", "power", "n", "eps": which one was computed from the others.
+    solved: str
+    # Smallest effect that a fit without privacy detects with this power.
+    exact_effect: float | None
+    # Fewest units with which the plan works at this eps: `released` at least 0.9, standard errors
+    # at most 3 times those without privacy.  None: more than 10^9 units, or events.
+    least_n: int | None
+    least_eps: float | None  # Least eps with which it works.  None: more than 500.
+    classes: int | None = None  # Of a response.
+    treated: float | None = None  # Share of units, for effects of a treatment.
+    events: int | None = None  # For survival, persons with an event: they decide what is learned.
+    event_rate: float | None = None
+
+    @property
+    def works(self) -> bool:
+        """Whether n and eps are enough."""
+        return self.released >= LIKELY and self.width <= WIDEST
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without what is not of this family."""
+        found = {**asdict(self), "works": self.works}
+        own = _OWN[self.family]
+        return {name: value for name, value in found.items() if name in own or name not in _OWNERS}
+
+    def to_json(self) -> str:
+        """Return the same as JSON; a width that is infinite is null."""
+        plain = self.to_dict()
+        return json.dumps({**plain, "width": None if math.isinf(self.width) else self.width})
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def __str__(self) -> str:
+        noun, exact, note = _WORDS[self.family]
+        without = self.exact_effect
+        enough = "enough" if self.works else "not enough"
+        units = self._units(self.least_n) if self.least_n else f"more than 10^9 {self._unit}s"
+        eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
+        lines = [
+            self._finding(noun),
+            f"Plan for {self._size()}, {counted(self.d, 'regressor')}, "
+            f"eps={self.eps:.4g}, delta={self.delta:.3g}",
+            f"  {'standard errors':<17} {self._width(exact)}",
+            *([] if without is None else [f"  {'without privacy':<17} {noun} {without:.3g}"]),
+            note,
+            f"This is {enough} for a standard error with probability {LIKELY} and at most "
+            f"{WIDEST:g} times as wide.  Enough would be {units} at this eps, or {eps} for "
+            f"this many {self._unit}s.",
+            "Expected for normal regressors, from public simulations; nothing is spent.",
+        ]
+        return "\n".join(wrapped("\n".join(lines), hang=0))
+
+    @property
+    def _unit(self) -> str:
+        return "unit" if self.events is None else "person"
+
+    def _units(self, number: int) -> str:
+        return counted(number, self._unit)
+
+    def _size(self) -> str:
+        units = self._units(self.n)
+        if self.events is not None:
+            return f"{counted(self.events, 'event')} among {units}"
+        if self.treated is not None:
+            return f"{units}, {100 * self.treated:.3g}% of them treated"
+        ordered = "ordered " if self.family == OrdinalModel.name else ""
+        return f"{units} in {self.classes} {ordered}classes"
+
+    def _finding(self, noun: str) -> str:
+        if self.effect is None:
+            return f"No {noun} is detected with power {self.power:.3g}."
+        effect = f"{self.effect:.3g}"
+        if self.events is not None:
+            effect += f" (or {1 / self.effect:.3g})"
+        elif self.classes is not None:
+            effect += f" (odds ratio {math.exp(min(self.effect, 700.0)):.3g})"
+        power = f"power {self.power:.3g} ({100 * LEVEL:.0f}% two-sided test)"
+        if self.solved == "effect":
+            return f"{noun.capitalize()}s of {effect} and beyond are detected with {power}."
+        after = {"n": f" from {self._units(self.n)} on", "eps": f" from eps={self.eps:.4g} on"}
+        return f"A {noun} of {effect} is detected with {power}{after.get(self.solved, '')}."
+
+    def _width(self, exact: str) -> str:
+        if math.isinf(self.width):
+            return "none: the coefficients are not estimable"
+        return f"{self.width:.3g} times those of {exact}, with probability {self.released:.2g}"
+
+
+_SLOPE = "that of one standard deviation of a regressor, which is not correlated with the others"
+# What effects and fits without privacy are called, and what an effect is.
+_WORDS = {
+    "survival": (
+        "hazard ratio", "maximum likelihood",
+        f"A hazard ratio is {_SLOPE}; for a group with a share s of the persons, write "
+        f"ratio ** sqrt(s * (1 - s)).  There are {INTERVALS} intervals with about equally many "
+        "events.",
+    ),
+    "ordinal": (
+        "slope", "maximum likelihood",
+        f"A slope is {_SLOPE}, in log odds of a higher class; classes are equally frequent.",
+    ),
+    "multinomial": (
+        "slope", "maximum likelihood",
+        f"A slope is {_SLOPE}, in log odds of a class against the baseline; classes are equally "
+        "frequent.",
+    ),
+    "effect": (
+        "treatment effect", "least squares",
+        "An effect is in standard deviations of the residuals of the outcome, and the same for "
+        "all; treatment does not depend on the regressors.",
+    ),
+}  # fmt: skip
+# The arguments of `dp_plan` that only some families have.
+_OWN: dict[str, tuple[str, ...]] = {
+    "survival": ("events", "event_rate"),
+    "ordinal": ("classes",),
+    "multinomial": ("classes",),
+    "effect": ("treated",),
+}
+_OWNERS = {
+    name: [family for family, own in _OWN.items() if name in own]
+    for names in _OWN.values()
+    for name in names
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What is asked beside numbers that all plans have; arguments are those of `dp_plan`."""
+
+    family: str | Family
+    classes: object = None
+    treated: object = None
+    events: object = None
+    event_rate: object = None
+
+    def check(self) -> bool:
+        """Refuse what is not of the family, and return whether the family is one of these."""
+        for name, families in _OWNERS.items():
+            if getattr(self, name) is not None and self.family not in families:
+                only = f"is for {' and '.join(families)}"
+                raise ArgumentError(name, only, write("family", families[0]), leave_out(name))
+        return self.family in _OWN
+
+    def model(self) -> Tabulated:
+        """Return the model that is planned."""
+        if self.family == EffectModel.name:
+            share = _USUAL_SHARE if self.treated is None else self.treated
+            return EffectModel(treated=between("treated", share, 0, 1, 0.5))
+        if self.family == HazardModel.name:
+            rate = _USUAL_RATE if self.event_rate is None else self.event_rate
+            return HazardModel(rate=between("event_rate", rate, 0, 1, 0.3))
+        classes = count("classes", self.classes, least=2)
+        ordered = self.family == OrdinalModel.name
+        return OrdinalModel(classes=classes) if ordered else MultinomialModel(classes=classes)
+
+    def units(self, n: object, of: Tabulated) -> object:
+        """Return the number of units that decide, as given or of `n` persons."""
+        if not isinstance(of, HazardModel):
+            return n
+        if n is not None and self.events is not None:
+            problem = ("and ", Argument("n"), " say the same, with ", Argument("event_rate"))
+            raise ArgumentError("events", problem, leave_out("n"), leave_out("events"))
+        if n is None:
+            return None if self.events is None else count("events", self.events)
+        if self.event_rate is None:
+            needed = ("is needed with ", Argument("n"), ": events decide")
+            raise ArgumentError("event_rate", needed, write("event_rate", 0.3))
+        return max(1, round(count("n", n) * of.rate))
+
+
+def model_plan(
+    design: Design,
+    n: object,
+    d: object,
+    eps: object,
+    delta: float,
+    *,
+    effect: object,
+    power: object,
+) -> ModelPlan:
+    """Plan a model that has a table of its own; arguments are those of `dp_plan`."""
+    of = design.model()
+    expected, ratios = design.units(n, of), isinstance(of, HazardModel)
+    if expected is None:
+        needs = (("eps", eps, 1.0), ("effect", effect, 1.2), ("power", power, 0.8))
+        for name, value, usual in needs:
+            if value is None:
+                needed = ("is needed if ", Argument(of.size), " is not given")
+                raise ArgumentError(name, needed, write(name, usual), write(of.size, 1_000))
+    if effect is not None and ratios:
+        effect = abs(math.log(_hazard_ratio(effect)))
+    asked = question_from(of, expected, d, eps, delta, effect=effect, power=power)
+    exact = of.exact_error(asked.n, asked.d)
+    found = of.forecast(asked.n, asked.d, asked.eps, delta)
+    size, chance = asked.effect, asked.power
+    if chance is None:
+        assert size is not None
+        chance = power_of(size, found.width * exact, found.released)
+    if size is None:
+        size = least_effect(chance, found.width * exact, found.released)
+    rate = of.rate if isinstance(of, HazardModel) else 1.0
+    least = of.least_units(asked.d, asked.eps, delta)
+    without = least_effect(chance, exact)
+    return ModelPlan(
+        family=of.name, n=math.ceil(asked.n / rate), d=asked.d, eps=asked.eps, delta=delta,
+        released=found.released, width=found.width, effect=None if size is None else of.shown(size),
+        power=chance, solved=str(asked.solved),
+        exact_effect=None if without is None else of.shown(without),
+        least_n=None if least is None else math.ceil(least / rate),
+        least_eps=of.least_epsilon(asked.n, asked.d, delta),
+        classes=getattr(of, "classes", None), treated=getattr(of, "treated", None),
+        events=asked.n if ratios else None, event_rate=rate if ratios else None,
+    )  # fmt: skip
+
+
+def _hazard_ratio(value: object) -> float:
+    found = between("effect", value, 0.0, math.inf, 1.2)
+    if found == 1 or math.isinf(found):
+        raise unusable("effect", "a hazard ratio other than 1", value, write("effect", 1.2))
+    return found

@@ -1,0 +1,195 @@
+"""What fits of hazards, of classes and of treatment effects are expected to give.
+
+Each has a table, which a script in `python/tools/tables` makes with the default fits of dpreg at
+one eps.  Noise adds to the variance of an estimate, relative to that of sampling, about
+c / resolution^2, where the resolution is mu sqrt(n / w), w is the number of coefficients and mu the
+parameter of Gaussian differential privacy; c depends on what the other axes of the table are.  So
+``log(width^2 - 1)`` is interpolated linearly in the logarithms of the resolution and of these, and
+follows this law beyond the table.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from dpreg.base.arrays import Doubles
+from dpreg.base.families import COUNTING, Family
+from dpreg.estimation.planning.forecast import Model
+from dpreg.estimation.planning.grids import Forecast, gridded, interpolate, read_table
+from dpreg.estimation.planning.power import exact_error
+from dpreg.privacy.gdp import gdp_mu
+
+# Of the hazards of the table.
+INTERVALS = 6
+# Of all tables.
+_EPS, _DELTA = 1.0, 1e-5
+# Medians of simulated widths may lie below this by chance.
+_LEAST_WIDTH = 1.01
+
+
+@dataclass(frozen=True, slots=True)
+class Tabulated(Model):
+    """A model whose fits have a table of their own."""
+
+    name: ClassVar[str]  # Of the model, and so of the table.
+    axes: ClassVar[tuple[str, ...]]  # Of the table, beside that of the resolution.
+
+    method: str = "auto"
+    family: Family = COUNTING
+
+    @property
+    def powered(self) -> bool:
+        """See `Model`."""
+        return True
+
+    def coefficients(self, d: int) -> float:
+        """Return how many a model with d regressors has."""
+        raise NotImplementedError
+
+    def place(self, d: int) -> tuple[float, ...]:
+        """Return where it is on the axes."""
+        raise NotImplementedError
+
+    def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
+        """See `Model`."""
+        if math.isinf(self.exact_error(n, d)):
+            return Forecast(0.0, 1.0, math.inf, 1.0)
+        axes, excesses, shares = table(self.name, self.axes)
+        resolution = _resolution(n / self.coefficients(d), epsilon, delta)
+        least, most = float(axes[0][0]), float(axes[0][-1])
+        point = (resolution, *map(math.log, self.place(d)))
+        released = interpolate(axes, shares, point)
+        if resolution < least:
+            released *= math.exp(2 * (resolution - least))
+        beyond = resolution - min(max(resolution, least), most)
+        excess = interpolate(axes, excesses, point) - 2 * beyond
+        return Forecast(released, 1 - released, math.sqrt(1 + math.exp(min(excess, 700.0))), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class HazardModel(Tabulated):
+    """Proportional hazards with six intervals; the units that are counted are events."""
+
+    size: ClassVar[str] = "events"
+    name: ClassVar[str] = "survival"
+    axes: ClassVar[tuple[str, ...]] = ("rate",)
+
+    rate: float = 0.5  # Share of persons with an event.
+
+    def shown(self, effect: float) -> float:
+        """See `Model`: a hazard ratio."""
+        return math.exp(min(effect, 700.0))
+
+    def coefficients(self, d: int) -> float:
+        """See `Tabulated`."""
+        return d + INTERVALS
+
+    def place(self, d: int) -> tuple[float, ...]:
+        """See `Tabulated`."""
+        return (self.rate,)
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalModel(Tabulated):
+    """Cumulative logits of ordered classes, equally frequent."""
+
+    name: ClassVar[str] = "ordinal"
+    axes: ClassVar[tuple[str, ...]] = ("classes",)
+
+    classes: int = 2
+
+    def coefficients(self, d: int) -> float:
+        """See `Tabulated`."""
+        return d + self.classes - 1
+
+    def place(self, d: int) -> tuple[float, ...]:
+        """See `Tabulated`."""
+        return (self.classes,)
+
+    def exact_error(self, n: float, d: int) -> float:
+        """See `Model`: a score is 1 - F_k - F_(k-1), of variance (1 - sum of shares^3) / 3."""
+        return math.sqrt(3 / (1 - self.classes**-2)) * exact_error(n, d)
+
+
+@dataclass(frozen=True, slots=True)
+class MultinomialModel(Tabulated):
+    """Logits of classes against a baseline, all equally frequent."""
+
+    name: ClassVar[str] = "multinomial"
+    axes: ClassVar[tuple[str, ...]] = ("classes",)
+
+    classes: int = 2
+
+    def coefficients(self, d: int) -> float:
+        """See `Tabulated`."""
+        return (self.classes - 1) * (d + 1)
+
+    def place(self, d: int) -> tuple[float, ...]:
+        """See `Tabulated`."""
+        return (self.classes,)
+
+    def exact_error(self, n: float, d: int) -> float:
+        """See `Model`: n times the variance is the sum of 1 / share of two classes."""
+        return math.sqrt(2 * self.classes) * exact_error(n, d)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectModel(Tabulated):
+    """A treatment effect, the same for all, by doubly robust scores."""
+
+    name: ClassVar[str] = "effect"
+    axes: ClassVar[tuple[str, ...]] = ("d", "treated")
+
+    treated: float = 0.5  # Share of units that are treated.
+
+    @property
+    def least(self) -> float:
+        """The share of the smaller of the two groups, which decides."""
+        return min(self.treated, 1 - self.treated)
+
+    def coefficients(self, d: int) -> float:
+        """See `Tabulated`; each needs units of the smaller group."""
+        return (d + 1) / self.least
+
+    def place(self, d: int) -> tuple[float, ...]:
+        """See `Tabulated`."""
+        return d, self.least
+
+    def exact_error(self, n: float, d: int) -> float:
+        """See `Model`: in standard deviations of residuals, of two groups."""
+        return exact_error(n, d) / math.sqrt(self.treated * (1 - self.treated))
+
+
+def _resolution(each: float, epsilon: float, delta: float) -> float:
+    return math.log(gdp_mu(epsilon, delta)) + math.log(each) / 2
+
+
+@cache
+def table(name: str, axes: tuple[str, ...]) -> tuple[tuple[Doubles, ...], Doubles, Doubles]:
+    """Read a table.
+
+    Values of single cells are off by chance.  More units do no harm, so that each is as bad as the
+    worst with at least as many.
+
+    Returns axes: logarithms of resolutions and of the other axes.
+    and excess, released: logarithm of the squared width less 1, and the share of what is released.
+    """
+    (each, *others), found = gridded(
+        read_table(f"{name}_table.csv"), ("each", *axes), ("width", "lost")
+    )
+    width, lost = found.values()
+    resolutions = [_resolution(units, _EPS, _DELTA) for units in each]
+    for k in range(len(each) - 2, -1, -1):  # nothing known: by the law of noise
+        more = np.sqrt(
+            1 + (width[k + 1] ** 2 - 1) * math.exp(2 * (resolutions[k + 1] - resolutions[k]))
+        )
+        width[k] = np.where(np.isnan(width[k]), more, width[k])
+    excess = np.log(np.maximum(width, _LEAST_WIDTH) ** 2 - 1)
+    excess, released = excess[::-1], 1 - lost[::-1]
+    worst = np.maximum.accumulate(excess, axis=0), np.minimum.accumulate(released, axis=0)
+    return (np.array(resolutions), *map(np.log, others)), worst[0][::-1], worst[1][::-1]
