@@ -176,7 +176,7 @@ def dp_survival(
 
     model = Stacked(
         "proportional hazards", Hazards.name, records, terms, intervals, rows, release, rows,
-        public=("cuts",),
+        public=("cuts",), order=expansion.order,
     )  # fmt: skip
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):

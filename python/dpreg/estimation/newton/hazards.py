@@ -201,13 +201,14 @@ def working_hazards(
     gain = known @ np.linalg.inv(known + np.diag((noise / seen) ** 2))
     centre = gain @ (means / seen[:, None])
     between = np.diag(known - gain @ known)
-    trust = np.diag(gain)
-    within = moments.gram[:k, :k] - means.T @ centre - centre.T @ means
-    within += (centre.T * seen) @ centre
-    # Noise in means is in their squares.
-    within += float(((2 * trust - trust**2) * noise**2 / seen).sum()) * np.eye(k)
-    square = within / total
-    error = (moments.deviation / total) ** 2 + 2 / total
+    taken = gain / seen
+    taken = taken + taken.T - (taken.T * seen) @ taken
+    square = (moments.gram[:k, :k] - means.T @ taken @ means) / total
+    # Noise in means is in their squares; that in `cells.at`, which is their mean, in all others.
+    apart = np.eye(len(seen)) - seen[:, None] / total
+    of_mean = len(seen) * (noise / total) ** 2
+    square += (noise**2 / total * float(np.trace(apart.T @ taken @ apart)) - of_mean) * np.eye(k)
+    error = (moments.deviation / total) ** 2 + 2 / total + 2 * of_mean**2
     weight = 1 / (1 + error / _MOMENTS_DIFFER**2)
     square = weight * square + (1 - weight) * np.eye(k)
     values, vectors = np.linalg.eigh(square)
