@@ -21,6 +21,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
+from dpreg.base.errors import Argument
 from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design, Terms
@@ -51,7 +52,7 @@ from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.releases.unit_rows import most_rows_seen
+from dpreg.estimation.releases.unit_rows import about_fewer_rows, most_rows_seen
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
 # Of units by their number of records.
@@ -93,6 +94,7 @@ def release_hazards(
     """
     expect(SCALING_PASSES + newton_passes(terms.family))
     noise = releases_for(design, allowance, max_rows)
+    allowed = noise.rows
     design = _shortened(design, rows, noise, allowance)
     first = 1 + rows.entry
     bounds = column_bounds(design.terms)
@@ -107,7 +109,7 @@ def release_hazards(
     units = _covariate_units(records, design.terms, rows)
     found = _whitened(design, records, units, noise) if _seen(table) else None
     if found is None:
-        return replace(begun.not_estimable(), units=records.units), table.cells
+        return _not_estimable(begun, records), table.cells
     events = expanded(design, RowsOfEvents(rows), 1, noise.rows, terms)
     cells = Cells.of(rows, begun.telling_units, scales, found, units)
     sums = _event_sums(events, begun, cells, table)
@@ -119,8 +121,22 @@ def release_hazards(
     fit = scored(begun, model, _limit(events, begun, model))
     error = bent_hazards(newton_errors(fit, begun), fit, begun, len(rows.covariates))
     outcome = ended(begun, fit, error)
-    notes = *outcome.notes, *about_events(table.cells, table.deviation)
+    notes = (
+        *outcome.notes,
+        *about_events(table.cells, table.deviation),
+        *about_fewer_rows(noise.rows, allowed),
+    )
     return replace(outcome, units=records.units, notes=notes), table.cells
+
+
+def _not_estimable(begun: Standardised, records: Scales) -> Declined:
+    """Return what to say where too few events are significant for any coefficient."""
+    return replace(
+        begun.not_estimable(),
+        reason="eps is too small for so few events to estimate any coefficient",
+        advice=("take fewer terms or cuts, more rows or a larger ", Argument("eps")),
+        units=records.units,
+    )
 
 
 def _seen(table: Table) -> bool:

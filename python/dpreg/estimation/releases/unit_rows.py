@@ -31,6 +31,13 @@ def most_rows_seen(design: Design, noise: GaussianReleases, mu: float) -> int:
     return int(ends[np.flatnonzero(seen)[-1]])
 
 
+def about_fewer_rows(used: int, allowed: int) -> tuple[str, ...]:
+    """Say that fewer rows of a unit were used than it might have."""
+    if used == allowed:
+        return ()
+    return (f"at most {used} rows of a unit are used, because few units have more (noisy counts)",)
+
+
 def _starts(most: int) -> Integers:
     """Return 1, 2, 3, 4, 6, 8, 12, ... up to `most`: half octaves."""
     halves = itertools.chain([1], *([2**k, 3 * 2 ** (k - 1)] for k in range(1, most.bit_length())))
