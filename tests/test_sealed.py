@@ -36,6 +36,7 @@ OPENERS = {
 STATISTICS = {
     "data/design.py",
     "data/observations.py",
+    "data/sampling.py",
     f"{RELEASES}/statistics.py",
     f"{RELEASES}/quantised.py",
     f"{RELEASES}/residuals.py",

@@ -14,7 +14,7 @@ from unsealed import arrays_of, count_of, opened, units_of
 import dpreg
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.data.sampling import sample_rows, split_units
+from dpreg.data.sampling import sample_rows, split_units, unit_sizes
 from dpreg.data.units import Units
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP
 
@@ -66,6 +66,29 @@ def test_sampling_is_uniform():
     seen = np.bincount(rows[rows < 4].astype(int), minlength=4)
     # Each row is kept with probability 1/2: 4,000 times, standard deviation 45.
     assert np.abs(seen - 4000).max() < 5 * 45
+
+
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_the_first_rows_in_an_order_are_kept(max_rows):
+    data = people(200, 10).sample(frac=1, random_state=1)
+    data["x"] = np.random.default_rng(1).permutation(len(data)).astype(float)
+    sampled = sample_rows(design_of(data), max_rows, _core.TestBits(1), order=0)
+    wanted = data.sort_values("x").groupby("person")["x"].head(max_rows)
+    assert sorted(arrays_of(sampled)[0][:, 0]) == sorted(wanted)
+
+
+def test_unit_sizes_are_numbers_of_units_and_a_unit_changes_one_by_one():
+    data, starts = people(200, 10), np.array([1, 2, 4])
+    sizes = data.groupby("person").size()
+    wanted = [(sizes == 1).sum(), ((sizes > 1) & (sizes < 4)).sum(), (sizes >= 4).sum()]
+    found = unit_sizes(design_of(data), starts)
+    assert opened(found).tolist() == wanted
+    for person in (0, 1):
+        others = unit_sizes(design_of(data[data["person"] != person]), starts)
+        assert np.abs(opened(found) - opened(others)).sum() == found.sensitivity == 1
+    assert found.of_units
+    alone = Design.of(np.zeros((7, 1)), np.zeros(7), Terms("y", ("x",), True))
+    assert opened(unit_sizes(alone, starts)).tolist() == [7, 0, 0]
 
 
 @pytest.mark.parametrize("method", [AdaSSP, BoostedAdaSSP])

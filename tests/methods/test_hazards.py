@@ -178,6 +178,31 @@ def test_moments_over_events_are_the_curvature_at_the_root(monkeypatch):
     assert np.abs(exact.params - model.found.theta).max() < 0.3
 
 
+def test_the_curvature_of_few_events_is_not_overestimated(monkeypatch):
+    """Noise in the mean of events is in their second moments: it was thought to be their spread."""
+    seen, scored = [], hazards.scored
+
+    def spy(begun, model, limit):
+        seen.append((begun, model))
+        return scored(begun, model, limit)
+
+    monkeypatch.setattr(hazards, "scored", spy)
+    rng, found = np.random.default_rng(7), []
+    for seed in range(24):
+        x, n = rng.normal(size=(2_000, 2)), 2_000
+        time, end = rng.exponential(18 / np.exp(x @ [0.5, -0.3])), rng.uniform(0.5, 4, n)
+        data = {"t": np.minimum(time, end), "e": time <= end, "x": x[:, 0], "z": x[:, 1]}
+        seen.clear()
+        dpreg.dp_survival("Surv(t, e) ~ x + z", data, 1.0, DELTA,
+                          cuts=np.linspace(0, 3.2, 7)[1:], rng=seed)  # fmt: skip
+        for begun, model in seen:
+            rows = x / begun.telling_units.scale[:2] @ model.found.change[1:3, :2]
+            spread = np.cov(rows[data["e"] & (data["t"] <= 3.2)].T)
+            found.append(np.diag(spread))
+    # Over what it is: 1.3 where the noise was left in.
+    assert 0.75 < np.mean(1 / np.array(found)) < 1.12
+
+
 def test_scores_that_stop_have_the_curvature_of_their_second_moments(monkeypatch):
     """By differences of exact scores: long rows of x stop first, and those of z hardly do."""
     seen, errors = [], hazards.newton_errors

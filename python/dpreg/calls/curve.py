@@ -81,7 +81,8 @@ def dp_curve(
         Column that names the protected unit, such as a person with several rows.  Standard errors
         treat its rows as independent.
     max_rows : int, default 1
-        Maximum number of rows used per unit; units with more rows are sampled.
+        Maximum number of rows used per unit; of units with more the first in time are used if
+        rows have a start time, otherwise random ones.
     budget, rng
         As for `dp_lm`.
 

@@ -50,6 +50,8 @@ class Stacked:
         A unit has at most so many of what the release counts.
     public : tuple of str
         What is public beside what always is.
+    order : int, optional
+        Column of the records of which the first of a unit are kept; None: random ones.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Stacked:
     release: Callable[[Design, Allowance], Release | Declined]
     per_unit: int
     public: tuple[str, ...] = ()
+    order: int | None = None
 
     def fit(self, session: Session, problem: Problem) -> DPResults | NotReleased:
         """Charge the fit, read the records, and release.
@@ -78,7 +81,8 @@ class Stacked:
 
         with receipt.running():
             design = replace(problem.design(session.memory), terms=self.records)
-            design = sample_rows(clipped(design), self.max_rows, spending.bits)
+            design = clipped(design)
+            design = sample_rows(design, self.max_rows, spending.bits, order=self.order)
             outcome = self.release(design, spending)
 
         bounds = {**self.records.data_bounds, **self.records.bounds}

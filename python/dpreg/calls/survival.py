@@ -91,7 +91,11 @@ def dp_survival(
         Needs two intervals.
     levels, bounds
         As for `dp_lm`; bounds are those of covariates.
-    delta, unit, max_rows, weights, weight_limit, budget, memory, rng
+    max_rows : int, optional
+        Public bound on the rows of a unit; default 1.  With a start time the first so many rows in
+        time are used, otherwise random ones.  It may be generous: where a noisy count shows that
+        no significant number of units has so many rows, fewer are used, with less noise.
+    delta, unit, weights, weight_limit, budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -176,7 +180,7 @@ def dp_survival(
 
     model = Stacked(
         "proportional hazards", Hazards.name, records, terms, intervals, rows, release, rows,
-        public=("cuts",),
+        public=("cuts",), order=expansion.order,
     )  # fmt: skip
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):

@@ -108,6 +108,11 @@ class RowsOfPeriods:
     strata: tuple[int, ...]
     weighted: bool = False  # The last column of a record is its weight, and is that of its rows.
 
+    @property
+    def order(self) -> int | None:
+        """The column in whose order records of a unit follow each other; None: they do not."""
+        return 0 if self.entry else None
+
     @np.errstate(all="ignore")  # a warning would be about a cell
     def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
         """Return regressors and response of the rows, and how many are of each record.

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import unusable, write
 from dpreg.data.design import Design
 from dpreg.data.observations import Observations
 from dpreg.data.units import Units, unit_means
-from dpreg.privacy.sealed import opened
+from dpreg.privacy.sealed import Counts, opened
 
 _MOST_ROWS = 10**5
 
@@ -24,25 +24,42 @@ def check_max_rows(max_rows: int) -> None:
         raise unusable("max_rows", wanted, max_rows, (*write("max_rows", 5), ", for example"))
 
 
-def sample_rows(design: Design, max_rows: int, bits: _core.BitSource) -> Design:
-    """Keep at most `max_rows` random rows of each unit.
+def sample_rows(
+    design: Design, max_rows: int, bits: _core.BitSource, *, order: int | None = None
+) -> Design:
+    """Keep at most `max_rows` rows of each unit: random ones, or the first in an order.
 
+    order: column of the regressors whose least values are kept.  Where rows are stays of a person
+        that end with an event, random ones are a biased sample: who stays longer has more rows, and
+        loses more of each.
     Returns: adding or removing a unit of `design` adds or removes at most `max_rows` rows of it,
         given the random numbers of the other units.  With one row a unit, rows are the units.
     """
     rows, units = _records(design)
     if units is None or (units.most is not None and units.most <= max_rows):
         return design
-    keys = _core.uniform_open(bits, len(units.rows))
+    keys = [_core.uniform_open(bits, len(units.rows))]
+    if order is not None:
+        column = np.concatenate([X[:, order] for X, _ in rows.blocks()])
+        keys.append(column[units.rows.astype(np.intp)])
     offsets = units.offsets.astype(np.int64)
     unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((keys, unit))
-    place = np.arange(len(order)) - offsets[unit]
-    chosen = order[place < max_rows]
+    ordered = np.lexsort((*keys, unit))
+    place = np.arange(len(ordered)) - offsets[unit]
+    chosen = ordered[place < max_rows]
     kept = units.rows[chosen].astype(np.int64)
     if max_rows == 1:
-        return Design.of_rows(rows.where(_members(kept, len(order))), design.terms)
+        return Design.of_rows(rows.where(_members(kept, len(ordered))), design.terms)
     return _with_rows(design, kept, unit[chosen])
+
+
+def unit_sizes(design: Design, starts: Integers) -> Counts:
+    """Return numbers of units by their rows: from each of `starts`, the first of them 1, on."""
+    _, units = _records(design)
+    one = np.ones(opened(design.records).unit_count, dtype=np.int64)
+    sizes = one if units is None else np.diff(units.offsets.astype(np.int64))
+    bins = np.searchsorted(starts, sizes, side="right") - 1
+    return Counts(np.bincount(bins, minlength=len(starts)), of_units=True)
 
 
 def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:

@@ -2,6 +2,8 @@
 
 What is released, and of the squared mu:
 
+- where a unit may have several records: numbers of units by how many they have (.01), beyond
+  which there are no significant ones, so that later releases need allow for fewer;
 - the number of records, and counts and second moments of covariates, of records alone: the
   coordinates in which these have unit spread;
 - a table of events and of who was censored, by interval (.04): baseline hazards to start from;
@@ -19,11 +21,13 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
+from dpreg.base.errors import Argument
 from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.periods import RowsOfEvents, RowsOfPeriods
+from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.errors import bent_hazards, newton_errors
@@ -48,8 +52,11 @@ from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.releases.unit_rows import about_fewer_rows, most_rows_seen
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
+# Of units by their number of records.
+_SIZES = 0.01
 _TABLE = 0.04
 # Sums over the events of intervals.
 _SUMS = 0.05
@@ -87,6 +94,8 @@ def release_hazards(
     """
     expect(SCALING_PASSES + newton_passes(terms.family))
     noise = releases_for(design, allowance, max_rows)
+    allowed = noise.rows
+    design = _shortened(design, rows, noise, allowance)
     first = 1 + rows.entry
     bounds = column_bounds(design.terms)
     # The time, the event and when a record entered are in the table.
@@ -95,13 +104,13 @@ def release_hazards(
     records = column_scales(design, noise, bounds, levels=levels, wide=wide)
     table = _table(design, rows, noise)
     scales = _row_scales(records, rows, terms, table)
-    of_rows = expanded(design, rows, rows.periods.count, max_rows, terms, order=_order(rows))
+    of_rows = expanded(design, rows, rows.periods.count, noise.rows, terms, order=rows.order)
     begun = with_scales(of_rows, noise, scales, 0.0)
     units = _covariate_units(records, design.terms, rows)
     found = _whitened(design, records, units, noise) if _seen(table) else None
     if found is None:
-        return replace(begun.not_estimable(), units=records.units), table.cells
-    events = expanded(design, RowsOfEvents(rows), 1, max_rows, terms)
+        return _not_estimable(begun, records), table.cells
+    events = expanded(design, RowsOfEvents(rows), 1, noise.rows, terms)
     cells = Cells.of(rows, begun.telling_units, scales, found, units)
     sums = _event_sums(events, begun, cells, table)
     mean = sums.sums.sum(axis=0) / scales.units
@@ -112,8 +121,22 @@ def release_hazards(
     fit = scored(begun, model, _limit(events, begun, model))
     error = bent_hazards(newton_errors(fit, begun), fit, begun, len(rows.covariates))
     outcome = ended(begun, fit, error)
-    notes = *outcome.notes, *about_events(table.cells, table.deviation)
+    notes = (
+        *outcome.notes,
+        *about_events(table.cells, table.deviation),
+        *about_fewer_rows(noise.rows, allowed),
+    )
     return replace(outcome, units=records.units, notes=notes), table.cells
+
+
+def _not_estimable(begun: Standardised, records: Scales) -> Declined:
+    """Return what to say where too few events are significant for any coefficient."""
+    return replace(
+        begun.not_estimable(),
+        reason="eps is too small for so few events to estimate any coefficient",
+        advice=("take fewer terms or cuts, more rows or a larger ", Argument("eps")),
+        units=records.units,
+    )
 
 
 def _seen(table: Table) -> bool:
@@ -121,9 +144,14 @@ def _seen(table: Table) -> bool:
     return table.total > _SEEN * table.deviation * math.sqrt(table.events.size)
 
 
-def _order(rows: RowsOfPeriods) -> int | None:
-    """Return the column in whose order records of a unit follow each other."""
-    return 0 if rows.entry else None
+def _shortened(
+    design: Design, rows: RowsOfPeriods, noise: GaussianReleases, allowance: Allowance
+) -> Design:
+    """Keep no more records of a unit than units are seen to have; `noise` is for so many then."""
+    if noise.rows == 1:
+        return design
+    noise.rows = most_rows_seen(design, noise, noise.share(_SIZES))
+    return sample_rows(design, noise.rows, allowance.bits, order=rows.order)
 
 
 def _table(design: Design, rows: RowsOfPeriods, noise: GaussianReleases) -> Table:

@@ -27,8 +27,9 @@ from dpreg.estimation.releases.standardisation import Scales
 # Length of the coordinate of an interval where rows are added up; those of covariates have 1.
 _LENGTH = 1.0
 # Means over the events of an interval, and second moments over all events, differ from those of
-# records by about so many deviations.
-_MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.8
+# records by about so many deviations.  With .8 for the second, errors of 2,000 persons with 200
+# events were a quarter longer, and covered no more often.
+_MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.4
 # over this share of the study, and strata are so much alike.
 _DRIFT, _ALIKE = 0.5, 0.5
 # Least curvature along a covariate, as a share of that of all events.
@@ -201,13 +202,16 @@ def working_hazards(
     gain = known @ np.linalg.inv(known + np.diag((noise / seen) ** 2))
     centre = gain @ (means / seen[:, None])
     between = np.diag(known - gain @ known)
-    trust = np.diag(gain)
-    within = moments.gram[:k, :k] - means.T @ centre - centre.T @ means
-    within += (centre.T * seen) @ centre
-    # Noise in means is in their squares.
-    within += float(((2 * trust - trust**2) * noise**2 / seen).sum()) * np.eye(k)
-    square = within / total
-    error = (moments.deviation / total) ** 2 + 2 / total
+    taken = gain / seen
+    taken = taken + taken.T - (taken.T * seen) @ taken
+    square = (moments.gram[:k, :k] - means.T @ taken @ means) / total
+    # Noise in means is in their squares.  That in `cells.at`, which is their mean, is in all second
+    # moments about it: with it, curvatures of 2,000 persons with 200 events were thought to be 1.3
+    # times as large as they were, and .87 of intervals covered, for .96.
+    apart = np.eye(len(seen)) - seen[:, None] / total
+    of_mean = len(seen) * (noise / total) ** 2
+    square += (noise**2 / total * float(np.trace(apart.T @ taken @ apart)) - of_mean) * np.eye(k)
+    error = (moments.deviation / total) ** 2 + 2 / total + 2 * of_mean**2
     weight = 1 / (1 + error / _MOMENTS_DIFFER**2)
     square = weight * square + (1 - weight) * np.eye(k)
     values, vectors = np.linalg.eigh(square)

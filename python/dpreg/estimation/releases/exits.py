@@ -117,7 +117,7 @@ def noisy_exits(
     """Release how many rows leave, and enter, in each interval.
 
     design: private.
-    max_rows: so many rows of a unit are used, by chance.
+    max_rows: so many rows of a unit are used: with entry the first in time, else by chance.
 
     Privacy
     -------
@@ -125,7 +125,8 @@ def noisy_exits(
     neighbours : add or remove one unit
     proof : exits.md
     """
-    leaving, entering = sample_rows(design, max_rows, bits).total(statistic)
+    order = 0 if statistic.entry else None
+    leaving, entering = sample_rows(design, max_rows, bits, order=order).total(statistic)
     most = max_rows if design.by_unit else 1
     of_entries = epsilon * ENTRY_SHARE if statistic.entry else 0.0
     # Rounded down, so that the two are no more than epsilon.
