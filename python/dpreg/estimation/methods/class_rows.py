@@ -23,6 +23,7 @@ from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.methods.class_walk import Walk
 from dpreg.estimation.methods.effect_stages import Stages
 from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.levels import Beginning, beginning
@@ -41,11 +42,17 @@ _COUNTS = 0.02
 # of what its frequency says.  Where a class is improbable by mistake, a step overshoots; and the
 # last has errors that are too small by what it adds: with .3, slopes of ordered probits of 30,000
 # records had .77 of their errors.
-_STEPS = ((0.12, 1.0), (0.18, 0.3), (0.3, 0.1), (1.0, 0.03))
+_STEPS = ((0.12, 1.0), (0.18, 0.3), (0.3, 0.1), (0.3, 0.03), (0.3, 0.03), (1.0, 0.03))
+# At least so many come before the last, and no more than are needed to settle.
+_LEAST_STEPS = 2
 # Records times the mu of 4% of the first step are fewer than this: each of four steps would be
 # loud.  There are three then; of multinomial logits, the last two.  With two, .64 of coefficients
 # of ordered probits of 6,000 records with slopes of .7 were covered, and with three .92.
 _FEW, _FEW_SHARE = 60.0, 0.04
+# or than this, times the 1.5th power of the number of coefficients: so grows noise in their second
+# moments.  Without it the first steps of 24 coefficients of 10,000 records were mostly declined,
+# and the fit had .85 of the gain in log-loss, for .98; with 20 of 6,366, .40 were blank, for .05.
+_FEW_EACH = 1.9
 _FEW_STEPS = ((0.2, 0.3), (0.35, 0.1), (1.0, 0.03))
 # The share of a class is taken to be no nearer to 0 and 1.
 _LEAST_SHARE = 1e-3
@@ -133,9 +140,13 @@ def release_classes(
     theta = before = likelihood.constant(shares)
     given = list(terms.given)
     first = spending.stage(_STEPS[0][0] * spending.left).share(_FEW_SHARE)
-    few = units.scales.units / max_rows * first < _FEW
-    steps = _FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS
-    for part, least in steps:
+    told = units.scales.units / max_rows * first
+    few = told < max(_FEW, _FEW_EACH * len(terms.coefficients) ** 1.5)
+    steps = list(_FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS)
+    walk = Walk(units.scales.units, bend=0.0)
+    number = 0
+    while steps:
+        (part, least), number = steps.pop(0), number + 1
         noise = spending.stage(part * spending.left)
         noise.rows = max_rows * classes.count  # from here on sums are over rows
         place = _Place(theta, before, shares, least)
@@ -150,12 +161,16 @@ def release_classes(
             return _declined(spending, rows, units, max_rows)
         if rows.back is not None:
             limits = units.limits(classes, given)
+            step = walk.with_left(step, _bend(likelihood, shares, theta))
             return _as_likelihood(step, spending, units, rows, theta, limits)
+        walk = walk.after(step, _bend(likelihood, shares, theta))
+        if not few and number >= _LEAST_STEPS and walk.settled:
+            del steps[:-1]
         moved = theta + _told(step)
         moved[given] = theta[given]
         held = likelihood.held(moved, shares)
-        # The middle of few steps would be far from the root.
-        theta, before = held, held if few else theta
+        # The middle of few steps, or of long ones, would be far from the root.
+        theta, before = held, held - (held - theta) * (0.0 if few else 1 - walk.told)
     raise AssertionError("the last step has all that is left")
 
 
@@ -179,6 +194,12 @@ def _declined(spending: Stages, rows: Standardised, units: _Units, max_rows: int
     reason = f"with {max_rows} rows per unit, eps is too small to estimate any coefficient"
     advice = ("take a smaller ", Argument("max_rows"), " or a larger ", Argument("eps"))
     return replace(outcome, reason=reason, advice=advice)
+
+
+def _bend(likelihood: Likelihood, shares: Doubles, theta: Doubles) -> float:
+    """Return what a step of length 1 leaves: half the third derivative of the rarest class."""
+    rarest = max(likelihood.rarest(shares, theta), _RAREST)
+    return (1 - 2 * min(rarest, 0.5)) / (2 * math.sqrt(rarest * (1 - rarest)))
 
 
 def _told(step: Release) -> Doubles:

@@ -1,0 +1,77 @@
+"""How far steps of maximum likelihood are from convergence.  Everything here is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dpreg.estimation.base import Release
+
+# Another step is made before the last, while that would leave more than this share of an error.
+# With four steps always, .73 of intervals covered of 30,000 records of a table of which a
+# standardised slope is 3.7, for .96.
+_SETTLED = 0.2
+# What is left goes on as a geometric series where a step is more than the first share of the one
+# before, of no more than the second, as in newton/errors.py.
+_SLOW, _SLOWEST = 0.5, 0.67
+# A step is significant where its square exceeds that of noise by so many of its deviations.
+_CLEAR = 4.0
+
+
+class Walk(NamedTuple):
+    """How long the last step was.  Everything here is public."""
+
+    units: float
+    bend: float  # A step of length l leaves this many times its square.
+    told: float = 1.0  # Share of the step that is not noise: that of James and Stein.
+    # length, before: of what was told of the last step and of the one before it, where the
+    # information of a record is 1; inf: there was none.
+    length: float = math.inf
+    before: float = math.inf
+    noise: float = 1.0  # Variance of a coefficient over its sampling variance, on average.
+    width: int = 1  # Coefficients that were found.
+    clear: bool = True  # Whether noise alone makes no step so long.
+
+    def after(self, step: Release, bend: float) -> Walk:
+        """Return how long this step was."""
+        assert step.covariance is not None
+        assert step.sampling is not None
+        variance = np.diag(step.covariance)
+        found = np.isfinite(variance) & (variance > 0)
+        if not found.any():
+            return self
+        size = np.sqrt(variance[found])
+        alike = step.covariance[np.ix_(found, found)] / np.outer(size, size)
+        moved = step.params[found] / size
+        square = float(moved @ np.linalg.lstsq(alike, moved, rcond=None)[0])
+        told = max(1 - len(moved) / max(square, np.finfo(float).tiny), 0.0)
+        noise = float(np.mean(np.square(size / step.sampling[found])))
+        length = told * math.sqrt(square * noise / self.units)
+        clear = square > len(moved) + _CLEAR * math.sqrt(2 * len(moved))
+        return Walk(self.units, bend, told, length, self.length, noise, len(moved), clear)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the step after this one leaves little beside its error, or starts from noise."""
+        after = self.bend * self.length**2
+        error = math.sqrt(self.noise / self.units)
+        return self.bend * after**2 < _SETTLED * error or after < error * math.sqrt(self.width)
+
+    def with_left(self, last: Release, bend: float) -> Release:
+        """Return the last step with what is left after it in its errors.
+
+        Without it .72 of intervals of seven classes of 10,000 records covered, for .99, and .88 of
+        five classes of 30,000, for .98 (drawn from anes96 and diamonds).
+        """
+        own = self.after(last, bend)
+        if own is self or last.covariance is None:
+            return last
+        # Where the one before was not told from noise, nothing is known of a series.
+        ratio = own.length / own.before if self.clear and own.before > 0 else 0.0
+        ratio = min(ratio, _SLOWEST) if own.clear and ratio > _SLOW else 0.0
+        share = min(max(bend * own.length, ratio / (1 - ratio)), _SLOWEST / (1 - _SLOWEST))
+        left = own.told * share * last.params
+        return replace(last, covariance=last.covariance + np.outer(left, left))
