@@ -77,7 +77,7 @@ LOGGERS = {"calls/isolation.py"}
 KEEPERS = {
     "estimation/newton/norm_tail.py",
     "estimation/planning/auto.py",
-    "estimation/planning/hazards.py",
+    "estimation/planning/tabulated.py",
     "estimation/planning/inference.py",
     "estimation/planning/tukey.py",
 }

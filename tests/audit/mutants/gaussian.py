@@ -214,7 +214,7 @@ GAUSSIAN = [
     ),
     Mutant(
         "all rows of a person in the table",
-        edited(_exits, "noisy_exits", ("sample_rows(design, max_rows, bits)", "design")),
+        edited(_exits, "noisy_exits", ("sample_rows(design, max_rows, bits, order=order)", "design")),
         ("exits",),
     ),
     Mutant(
