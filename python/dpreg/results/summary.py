@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.base.families import Family
 from dpreg.base.text import counted
 from dpreg.results.fitted import Fitted
 
@@ -133,10 +132,11 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
         kind = ("Model Family:", [fit.family.label]) if model is None else ("Model:", [model])
         left.insert(1, kind)
         right.insert(0, ("Link Function:", [fit.family.link.capitalize()]))
+    title = model or _OF_LINKS.get(fit.family.link, _TITLES[fit.family.name])
     tables = Tables()
     tables.add_table_2cols(
         fit,
-        title=f"Private {model or _title(fit.family)} Regression Results",
+        title=f"Private {title} Regression Results",
         gleft=left,
         gright=right,
         yname=fit.response,
@@ -147,10 +147,6 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
 
 def _with_error(estimate: float, error: float) -> str:
     return _cell("", estimate) + ("" if np.isnan(error) else f" (s.e. {error:.2g})")
-
-
-def _title(family: Family) -> str:
-    return _OF_LINKS.get(family.link, _TITLES[family.name])
 
 
 def _shortened(text: str) -> str:
