@@ -86,10 +86,7 @@ class LifeTable:
 def largest_error(covariance: Doubles, alpha: float) -> float:
     """Return what the largest of correlated normal errors exceeds with probability `alpha`.
 
-    Parameters
-    ----------
-    covariance : ndarray, shape (K, K)
-        Errors are compared with their standard deviations.
+    covariance, shape (K, K): errors are compared with their standard deviations.
     """
     if not len(covariance):
         return math.nan
@@ -142,14 +139,9 @@ def life_table(
 ) -> LifeTable:
     """Return the life table of one group.
 
-    Parameters
-    ----------
-    exits : ndarray of int, shape (K, 3)
-        Events, censored inside, censored at the end; with noise.
-    entries : ndarray of int, shape (K, 2), or None
-        Entered at the beginning, or inside.
-    variances : tuple of float
-        Of the noise of each.
+    exits, shape (K, 3): events, censored inside, censored at the end; with noise.
+    entries, shape (K, 2) or None: entered at the beginning, or inside.
+    variances: of the noise of each.
     """
     entered = None if entries is None else entries[None]
     (cells,), variance, maps = _linear(exits[None], entered, variances)
@@ -268,10 +260,8 @@ def log_rank(
     of noise beside the hypergeometric one.  Intervals count as long as the number at risk of all
     groups together is estimable.
 
-    Parameters
-    ----------
-    exits : ndarray of int, shape (groups, K, 3)
-    entries : ndarray of int, shape (groups, K, 2), or None
+    exits, shape (groups, K, 3).
+    entries, shape (groups, K, 2) or None.
     """
     cells, variance, maps = _linear(exits, entries, variances)
     groups = len(exits)
