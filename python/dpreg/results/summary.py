@@ -170,12 +170,8 @@ def table_of(
 ) -> Any:
     """Lay out a table with limits of level 1 - `alpha` in its last two columns, if it has any.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns as those of `DPResults.tidy`; rows named by the index.
-    null : sequence of str
-        What each row is tested to be, to be shown beside its estimate.
+    table: columns as those of `DPResults.tidy`; rows named by the index.
+    null: what each row is tested to be, to be shown beside its estimate.
     """
     limits = dict(zip(("lower", "upper"), limit_headers(alpha), strict=True))
     headers = [limits.get(column, column) for column in table.columns]
