@@ -112,26 +112,25 @@ def monotone(values: Doubles) -> Doubles:
 
 def _linear(
     exits: Integers, entries: Integers | None, variances: tuple[float, float]
-) -> tuple[Doubles, Doubles, Doubles]:
+) -> tuple[Doubles, Doubles, list[Doubles]]:
     """Return the cells of each group, laid out by interval, their variances, and what is linear.
 
-    The last is of shape (4, K, K * kinds): d, c, persons at risk at the beginning, and m.
+    The last are d, c, persons at risk at the beginning, and m, each of shape (K, K * kinds).
     """
     counts = exits if entries is None else np.concatenate([exits, entries], axis=2)
     groups, intervals, kinds = counts.shape
     cells = counts.reshape(groups, -1).astype(np.float64)
     variance = np.tile(np.repeat(variances, [3, kinds - 3]), intervals)
-    own = np.eye(intervals)
-    later = np.triu(np.ones_like(own), 1)
-    event, censored, outlived, began, entered = np.eye(5, kinds)
-    at_risk = np.kron(own + later, event + censored + outlived)
-    at_risk = at_risk - np.kron(later, began) - np.kron(own + later, entered)
-    persons = at_risk + np.kron(own / 2, entered)
-    return (
-        cells,
-        variance,
-        np.stack([np.kron(own, event), np.kron(own, censored), at_risk, persons]),
-    )
+    events, censored, at_risk = np.zeros((3, intervals, intervals, kinds))
+    for k in range(intervals):
+        events[k, k, 0] = censored[k, k, 1] = 1.0
+        at_risk[k, k:, :3] = 1.0
+        if kinds > 3:
+            at_risk[k, k + 1 :, 3] = at_risk[k, k:, 4] = -1.0
+    persons, inside = at_risk.copy(), np.arange(intervals)
+    persons[inside, inside, 4:] += 0.5
+    maps = (events, censored, at_risk, persons)
+    return cells, variance, [each.reshape(intervals, -1) for each in maps]
 
 
 def life_table(
