@@ -58,6 +58,15 @@ def _claim(rng: Generator) -> tuple[float, float]:
     return one_of(rng, _EPSILONS), one_of(rng, _DELTAS)
 
 
+def _units(rng: Generator, most: int = 3) -> dict[str, Any]:
+    """Units of several rows, of which 1 to `most` are used."""
+    return {"unit": "who", "max_rows": int(rng.integers(1, most + 1))}
+
+
+def _without(call: PublicCall, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in call.options.items() if name not in names}
+
+
 def _boosted(rng: Generator) -> BoostedAdaSSP:
     return BoostedAdaSSP() if rng.random() < 0.8 else BoostedAdaSSP(rounds=3, average=1)
 
@@ -77,9 +86,7 @@ def _adassp(rng: Generator) -> PublicCall:
 
 def _auto(rng: Generator) -> PublicCall:
     call = _fit(rng, "dp_lm", Auto(candidates=one_of(rng, (Auto().candidates, ("tukey",)))))
-    options = {
-        k: v for k, v in call.options.items() if k not in ("fit_stats", "diagnostics", "start")
-    }
+    options = _without(call, "fit_stats", "diagnostics", "start")
     return dataclasses.replace(call, options={**options, "inference": False})
 
 
@@ -105,7 +112,7 @@ def _tukey(rng: Generator) -> PublicCall:
 def _dpsgd(rng: Generator) -> PublicCall:
     # Its noise takes seconds to find, once for each claim.
     call = _fit(rng, "dp_lm", DPSGD(steps=3))
-    options = {k: v for k, v in call.options.items() if k not in (*_MORE, "weights", "max_rows")}
+    options = _without(call, *_MORE, "weights", "max_rows")
     claim = one_of(rng, ((1.0, 1e-5), (20.0, 1e-2)))
     return dataclasses.replace(call, claim=claim, options=options)
 
@@ -113,7 +120,7 @@ def _dpsgd(rng: Generator) -> PublicCall:
 def _frank_wolfe(rng: Generator) -> PublicCall:
     screen = one_of(rng, (None, "rnm"))
     call = _fit(rng, "dp_lm", FrankWolfe(steps=int(rng.integers(1, 12)), screen=screen))
-    options = {k: v for k, v in call.options.items() if k not in (*_MORE, "weights", "max_rows")}
+    options = _without(call, *_MORE, "weights", "max_rows")
     return dataclasses.replace(call, options=options)
 
 
@@ -138,8 +145,7 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
     if family is not None:
         options |= _spelled_family(family)
     if panel or rng.random() < 0.3:
-        options["unit"] = "who"
-        options["max_rows"] = int(rng.integers(1, 5))
+        options |= _units(rng, 4)
     if not panel and rng.random() < 0.25:
         options["weights"] = "w"
         if rng.random() < 0.5:
@@ -164,7 +170,7 @@ def _moments(rng: Generator) -> PublicCall:
     formula = one_of(rng, [each for each in _FORMULAS if "0 +" not in each])
     options: dict[str, Any] = {}
     if rng.random() < 0.4:
-        options |= {"unit": "who", "max_rows": int(rng.integers(1, 5))}
+        options |= _units(rng, 4)
     options = _with_bounds(rng, formula, with_levels(formula, options))
     return PublicCall("dp_moments", formula, _claim(rng), options)
 
@@ -176,7 +182,7 @@ def random_hazards(rng: Generator) -> PublicCall:
     options: dict[str, Any] = {"cuts": one_of(rng, ([0.5, 1.0, 2.0], [1.0], [0.1, 0.2, 5.0, 9.0]))}
     options["start"] = one_of(rng, (0.0, 0.0, -1.0))
     if rng.random() < 0.3:
-        options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
+        options |= _units(rng)
     if rng.random() < 0.2:
         options |= {"weights": "w", "weight_limit": 3.0}
     if rng.random() < 0.1:
@@ -209,7 +215,7 @@ def random_effect(rng: Generator) -> PublicCall:
     elif rng.random() < 0.3:
         options["overlap"] = one_of(rng, ((0.01, 0.99), (0.3, 0.5)))
     if rng.random() < 0.3:
-        options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
+        options |= _units(rng)
     if rng.random() < 0.1:
         options["memory"] = 1e6
     if rng.random() < 0.3:
@@ -230,7 +236,7 @@ def random_classes(rng: Generator) -> PublicCall:
         options["link"] = one_of(rng, ("logit", "probit"))
         right += one_of(rng, ("", "", " + offset(t)"))
     if rng.random() < 0.3:
-        options |= {"unit": "who", "max_rows": int(rng.integers(1, 4))}
+        options |= _units(rng)
     if rng.random() < 0.2:
         options |= {"weights": "w", "weight_limit": one_of(rng, (3.0, None))}
     if rng.random() < 0.1:
@@ -241,13 +247,8 @@ def random_classes(rng: Generator) -> PublicCall:
 
 def _selector(rng: Generator) -> Any:
     rows = int(rng.integers(1, 4))
-    return one_of(
-        rng,
-        (
-            DPKendall(max_rows=rows), DPSIS(max_rows=rows), DPSIS(top_k="peel", max_rows=rows),
-            TwoStage(), SubLasso(models=3), SubLasso(),
-        ),
-    )  # fmt: skip
+    by_rows = DPKendall(max_rows=rows), DPSIS(max_rows=rows), DPSIS(top_k="peel", max_rows=rows)
+    return one_of(rng, (*by_rows, TwoStage(), SubLasso(models=3), SubLasso()))
 
 
 def _select(rng: Generator) -> PublicCall:
@@ -284,10 +285,8 @@ def _arrays(rng: Generator) -> PublicCall:
     if name in ("dp_kendall", "dp_sis"):
         options: dict[str, Any] = {"k": int(rng.integers(1, 3))}
         if name == "dp_sis":
-            options |= {
-                "x_bounds": (-1.0, 1.0),
-                "y_bounds": one_of(rng, ((-1.0, 1.0), (0.0, 50.0))),
-            }
+            response = one_of(rng, ((-1.0, 1.0), (0.0, 50.0)))
+            options |= {"x_bounds": (-1.0, 1.0), "y_bounds": response}
         return PublicCall(name, "y a b t", (epsilon, 0.0), options)
     if name == "dp_frank_wolfe":
         options = {"l1": one_of(rng, (0.5, 1.0, 4.0)), "steps": int(rng.integers(1, 12)),

@@ -19,7 +19,6 @@ from dpreg.base.errors import (
     Options,
     a_kind,
     closest,
-    got,
     leave_out,
     unusable,
     write,
@@ -30,7 +29,6 @@ Loss = Literal[
     "squared", "logistic", "probit", "cloglog", "poisson", "counting", "gamma",
     "negative_binomial", "quantile",
 ]  # fmt: skip
-
 
 # The dispersion of a negative binomial.
 LEAST_ALPHA, LARGEST_ALPHA = 1e-3, 1e3
@@ -262,12 +260,8 @@ def with_link(family: Family, link: object) -> Family:
     links = {one.link: one for one in known}
     if isinstance(link, str) and link in links:
         return links[link]
-    wanted = (
-        "must be ",
-        Choice(tuple(links) or (family.link,)),
-        f" for a {family.name} family, got ",
-    )
-    raise ArgumentError("link", (*wanted, got(link)), leave_out("link"))
+    wanted = (Choice(tuple(links) or (family.link,)), f" for a {family.name} family")
+    raise unusable("link", wanted, link, leave_out("link"))
 
 
 # What the families are called elsewhere.
@@ -285,23 +279,18 @@ def family_from(family: object) -> Family:
     """Return the family that an argument stands for."""
     if isinstance(family, Family):
         return family
-    if family is Quantile or family == "quantile":
-        return Quantile()
-    if family is NegativeBinomial:
-        return NegativeBinomial()
-    names = (*FAMILIES, "quantile")
-    wanted = (
-        "must be one of ",
-        Choice(names),
-        " or ",
-        Options("family", "quantile", "Quantile", {"q": 0.9}),
-    )
+    if family is Quantile or family is NegativeBinomial:
+        return Quantile() if family is Quantile else NegativeBinomial()
+    known = {**FAMILIES, "quantile": Quantile()}
     if not isinstance(family, str):
-        meant = closest(type(family).__name__, names)  # an object of statsmodels
-        advice = [] if meant is None else [write("family", meant)]
-        raise ArgumentError("family", (*wanted, f", not {a_kind(family)}"), *advice)
-    if family not in FAMILIES:
-        meant = _OTHER_NAMES.get(family.lower()) or closest(family, names)
-        advice = [] if meant is None else [write("family", meant)]
-        raise ArgumentError("family", (*wanted, ", got ", got(family)), *advice)
-    return FAMILIES[family]
+        meant = closest(type(family).__name__, known)  # an object of statsmodels
+    elif family in known:
+        return known[family]
+    else:
+        meant = _OTHER_NAMES.get(family.lower()) or closest(family, known)
+    example = Options("family", "quantile", "Quantile", {"q": 0.9})
+    wanted = ("one of ", Choice(tuple(known)), " or ", example)
+    advice = [] if meant is None else [write("family", meant)]
+    if isinstance(family, str):
+        raise unusable("family", wanted, family, *advice)
+    raise ArgumentError("family", ("must be ", *wanted, f", not {a_kind(family)}"), *advice)

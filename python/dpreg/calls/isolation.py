@@ -55,10 +55,7 @@ def unheard() -> Iterator[None]:
 def drawing_from(seed: int) -> Iterator[None]:
     """Start the generators that Python and numpy share with everybody anew, and put them back.
 
-    Parameters
-    ----------
-    seed : int
-        In [0, 2**32).
+    seed: in [0, 2**32).
     """
     # Those that statistics of other packages draw from when they are given none.
     of_python, of_numpy = random.getstate(), mtrand.get_bit_generator()

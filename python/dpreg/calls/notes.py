@@ -40,11 +40,8 @@ def about_response(response: str, family: Family, schema: Schema) -> tuple[str, 
 def about_coding(response: str, family: Family, schema: Schema, error: float) -> tuple[str, ...]:
     """Ask whether a response of numbers is 0 and 1, where the released fit suggests another coding.
 
-    Parameters
-    ----------
-    error : float
-        The standard error of the intercept, as released.  It is NaN or large where the response is
-        coded 1 and 2, since all values are clipped to 1.
+    error: the standard error of the intercept, as released.  It is NaN or large where the response
+        is coded 1 and 2, since all values are clipped to 1.
     """
     column = schema.columns.get(response)
     truth = not response.isidentifier() or (column is not None and column.truth)
@@ -81,10 +78,7 @@ def about_rows(unit: str | None, rows: int, more: str = "") -> tuple[str, ...]:
 def about_units(unit: str | None, method: object, used: str, purpose: str = "") -> tuple[str, ...]:
     """Say how many rows of a unit were used, where not all of them are.
 
-    Parameters
-    ----------
-    method : Method or Selector
-        Its option `max_rows` counts.
+    method: its option `max_rows` counts.
     """
     rows = getattr(method, "max_rows", _DRAWN.get(used))
     # TukeyEM takes the mean of all rows of a unit.
@@ -98,10 +92,7 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
 def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[str, ...]:
     """Warn if epsilon or delta give no meaningful protection.
 
-    Parameters
-    ----------
-    units : float or None
-        As released; the number itself is private.
+    units: as released; the number itself is private.
     """
     notes = []
     if epsilon > _LARGE_EPSILON:

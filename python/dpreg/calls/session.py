@@ -164,11 +164,8 @@ class Receipt:
     ) -> tuple[Certificate, tuple[str, ...]]:
         """Tell the ledger what became of the release, and what it costs in the end.
 
-        Returns
-        -------
-        tuple of str
-            A note for the result when the ledger cannot be written any more: what was paid for
-            must not be lost, and the charge stays as it was.
+        Returns: a note for the result when the ledger cannot be written any more: what was paid
+            for must not be lost, and the charge stays as it was.
         """
         session = self.session
         privacy = certified(

@@ -111,10 +111,7 @@ class Stacked:
 def rows_of_a_unit(asked: Request, count: int, of: str) -> int:
     """Return how many records a unit gives, each of which has at most `count` rows.
 
-    Parameters
-    ----------
-    of : str
-        What they are of, for a message.
+    of: what they are of, for a message.
     """
     rows = 1 if asked.max_rows is None else asked.max_rows
     check_max_rows(rows)

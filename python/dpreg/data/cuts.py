@@ -11,6 +11,7 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable, write
+from dpreg.base.options import is_number
 
 MOST_CUTS = 1000
 
@@ -19,7 +20,8 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     """Return where intervals end, the first being the beginning of all."""
     wanted = f"increasing finite numbers, at most {most}"
     like = (*write("cuts", [90, 180, 365]), ", for example")
-    values = [] if isinstance(cuts, (str, bytes, Mapping)) else _listed(cuts)
+    several = isinstance(cuts, Iterable) and not isinstance(cuts, (str, bytes, Mapping))
+    values: list[Any] = list(cuts) if several else []  # type: ignore[call-overload]
     if not values or len(values) > most or not all(map(_real, values)):
         raise unusable("cuts", wanted, cuts, like)
     if any(a >= b for a, b in itertools.pairwise(values)):
@@ -30,10 +32,5 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     return np.array([start, *values], dtype=np.float64)
 
 
-def _listed(values: object) -> list[Any]:
-    return list(values) if isinstance(values, Iterable) else []
-
-
 def _real(value: object) -> bool:
-    number = isinstance(value, (int, float, np.integer, np.floating))
-    return number and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
+    return is_number(value) and math.isfinite(value)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
+from dpreg.base.options import is_number
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
@@ -219,8 +220,7 @@ def check_memory(memory: float | None) -> float:
     """
     if memory is None:
         return default_memory()
-    number = isinstance(memory, (int, float, np.integer, np.floating))
-    if isinstance(memory, bool) or not number or not memory >= _LEAST_MEMORY:
+    if not is_number(memory) or not memory >= _LEAST_MEMORY:
         raise unusable("memory", "a number of bytes, 2e9 for example, and at least 1e6", memory)
     reason = why_no_file()
     if reason is not None:

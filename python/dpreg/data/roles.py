@@ -17,6 +17,7 @@ from dpreg.base.errors import (
     unusable,
     write,
 )
+from dpreg.base.options import is_number
 from dpreg.data.schema import Schema, no_column
 from dpreg.privacy.stratum import Stratum
 
@@ -55,8 +56,7 @@ def check_weights(weights: str | None, weight_limit: float | None) -> Weights | 
         raise SchemaError("weights", problem, (*write("weights", "w"), ", for example"))
     if weight_limit is None:
         return Weights(weights)
-    number = isinstance(weight_limit, (int, float, np.integer, np.floating))
-    if isinstance(weight_limit, bool) or not number or not 1 / _LARGEST <= weight_limit <= _LARGEST:
+    if not is_number(weight_limit) or not 1 / _LARGEST <= weight_limit <= _LARGEST:
         raise unusable("weight_limit", "a number between 1e-60 and 1e60", weight_limit)
     return Weights(weights, float(weight_limit))
 

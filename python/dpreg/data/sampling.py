@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import unusable, write
+from dpreg.base.options import is_whole
 from dpreg.data.design import Design
 from dpreg.data.observations import Observations
 from dpreg.data.units import Units, unit_means
@@ -18,8 +19,7 @@ _MOST_ROWS = 10**5
 
 def check_max_rows(max_rows: int) -> None:
     """Refuse a bound on the rows of a unit that is no positive integer."""
-    whole = isinstance(max_rows, (int, np.integer)) and not isinstance(max_rows, bool)
-    if not whole or not 1 <= max_rows <= _MOST_ROWS:
+    if not is_whole(max_rows) or not 1 <= max_rows <= _MOST_ROWS:
         wanted = f"an integer from 1 to {_MOST_ROWS:,}, the rows kept per unit"
         raise unusable("max_rows", wanted, max_rows, (*write("max_rows", 5), ", for example"))
 

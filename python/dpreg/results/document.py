@@ -133,15 +133,10 @@ def parsed(
 ) -> dict[str, Any]:
     """Return what is in JSON, but for the number of the format.
 
-    Parameters
-    ----------
-    document : mapping
-        What has to be there; the number of the format comes first.  A type, a tuple of
+    document: what has to be there; the number of the format comes first.  A type, a tuple of
         alternatives, [of entries], {key: of value}, or {str: of any value}.
-    number : int
-        Of the format.
-    older : mapping
-        See `Saved`.
+    number: of the format.
+    older: see `Saved`.
     """
     if isinstance(text, str) and not text.lstrip().startswith("{"):
         raise ValueError("no JSON; give the text of a file, not its path: Path(name).read_text()")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.base.families import Family
 from dpreg.base.text import counted
 from dpreg.results.fitted import Fitted
 
@@ -133,10 +132,11 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
         kind = ("Model Family:", [fit.family.label]) if model is None else ("Model:", [model])
         left.insert(1, kind)
         right.insert(0, ("Link Function:", [fit.family.link.capitalize()]))
+    title = model or _OF_LINKS.get(fit.family.link, _TITLES[fit.family.name])
     tables = Tables()
     tables.add_table_2cols(
         fit,
-        title=f"Private {model or _title(fit.family)} Regression Results",
+        title=f"Private {title} Regression Results",
         gleft=left,
         gright=right,
         yname=fit.response,
@@ -147,10 +147,6 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
 
 def _with_error(estimate: float, error: float) -> str:
     return _cell("", estimate) + ("" if np.isnan(error) else f" (s.e. {error:.2g})")
-
-
-def _title(family: Family) -> str:
-    return _OF_LINKS.get(family.link, _TITLES[family.name])
 
 
 def _shortened(text: str) -> str:
@@ -174,12 +170,8 @@ def table_of(
 ) -> Any:
     """Lay out a table with limits of level 1 - `alpha` in its last two columns, if it has any.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns as those of `DPResults.tidy`; rows named by the index.
-    null : sequence of str
-        What each row is tested to be, to be shown beside its estimate.
+    table: columns as those of `DPResults.tidy`; rows named by the index.
+    null: what each row is tested to be, to be shown beside its estimate.
     """
     limits = dict(zip(("lower", "upper"), limit_headers(alpha), strict=True))
     headers = [limits.get(column, column) for column in table.columns]

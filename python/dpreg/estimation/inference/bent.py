@@ -26,21 +26,12 @@ def bent_factors(
     error.  Where means are near the end of their range the score falls ever more slowly, and
     perhaps never so far: then the coefficient may be anything beyond.
 
-    Parameters
-    ----------
-    centre : float
-        Linear predictor of the mean row.
-    slopes : ndarray, shape (w,)
-    errors : ndarray, shape (w,)
-        Standard errors of the slopes, if scores were straight lines.
-
-    Returns
-    -------
-    factors : ndarray, shape (w,)
-        From 1 to 10; 10 stands for all that is longer than 3.2.
-    still : ndarray, shape (w,)
-        Value of each regressor whose rows keep their predictor where the longer half ends: rows
-        with the other value have flat scores there.
+    centre: linear predictor of the mean row.
+    slopes, shape (w,).
+    errors, shape (w,): standard errors of the slopes, if scores were straight lines.
+    Returns: factors, shape (w,): from 1 to 10; 10 stands for all that is longer than 3.2.
+        still, shape (w,): value of each regressor whose rows keep their predictor where the longer
+            half ends: rows with the other value have flat scores there.
     """
     values, shares, half = regressors.values, regressors.shares, _HALF * errors
     there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)

@@ -19,16 +19,10 @@ def quieted(
 
     A round is e -> (I - P H) e + P xi, with H the Gram matrix, P the step and xi the noise.
 
-    Parameters
-    ----------
-    estimate : ndarray, shape (w,)
-        Mean of the last `average` iterates, in standardised units.
-    gram : ndarray, shape (w, w)
-        Noisy, with this deviation on its diagonal.
-    step : ndarray, shape (w, w)
-        What gradients were multiplied by.
-    noise : ndarray, shape (rounds,)
-        Deviation of the noise of each gradient.
+    estimate, shape (w,): mean of the last `average` iterates, in standardised units.
+    gram, shape (w, w): noisy, with this deviation on its diagonal.
+    step, shape (w, w): what gradients were multiplied by.
+    noise, shape (rounds,): deviation of the noise of each gradient.
     """
     # No less than its noise.
     units = max(float(gram[0, 0]), deviation) if gram.size else 0.0

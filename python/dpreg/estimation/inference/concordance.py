@@ -19,12 +19,8 @@ def concordance(exits: Integers, variance: float) -> tuple[float, float]:
     concordant if the event is in the later group, and half of it is if both are in one.  A pair is
     a product of two cells, whose noise is independent: sums of products are not biased.
 
-    Parameters
-    ----------
-    exits : ndarray, shape (groups, K, 3)
-        See `ExitCounts`; groups from the least risk to the most.
-    variance : float
-        Of the noise in each.
+    exits, shape (groups, K, 3): see `ExitCounts`; groups from the least risk to the most.
+    variance: of the noise in each.
     """
     groups = np.arange(len(exits))
     later = (groups[:, None] > groups) + (groups[:, None] == groups) / 2

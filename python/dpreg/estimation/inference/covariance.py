@@ -51,14 +51,11 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     the difference, privacy noise in the coefficient outweighs it.  Correlations are those of
     `_without_noise`.
 
-    Parameters
-    ----------
-    bread : ndarray, shape (c, w)
-    constant : ndarray, shape (w, w)
-        What `scatter` would be if errors had constant variance; positive definite.
-    scatter : ndarray, shape (w, w)
-    deviation : float
-        Of the noise on the diagonal of `scatter`; 1 / sqrt 2 of it elsewhere.
+    bread, shape (c, w).
+    constant, shape (w, w): what `scatter` would be if errors had constant variance; positive
+        definite.
+    scatter, shape (w, w).
+    deviation: of the noise on the diagonal of `scatter`; 1 / sqrt 2 of it elsewhere.
     """
     shape = bread @ _without_noise(constant, scatter, deviation) @ bread.T
     expected = np.einsum("cj,jk,ck->c", bread, constant, bread)
@@ -102,12 +99,8 @@ def hidden_by_floor(gram: Doubles, deviation: float) -> Doubles:
     left; g is what was seen less what noise may have added, and not negative.  The coefficient is
     as large as would explain all of a response of variance 1.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (w, w)
-        Noisy.
-    deviation : float
-        Of the noise on its diagonal.
+    gram, shape (w, w): noisy.
+    deviation: of the noise on its diagonal.
     """
     if gram.size == 0 or not deviation > 0:
         return np.zeros_like(gram)
@@ -173,13 +166,9 @@ def hidden_note(
     slopes of 3,000 rows missed by up to 8 errors beside a correlated column of which 6 rows in 100
     had another value than 0, and whose bounds were ten times too wide.
 
-    Parameters
-    ----------
-    hidden : ndarray of bool, shape (c,)
-    inference : bool
-        False: only columns that are not used are hidden, and their coefficients are 0.
-    levels : sequence of ndarray of int
-        Places of the coefficients of the levels of each factor.
+    hidden, shape (c,).
+    inference: False: only columns that are not used are hidden, and their coefficients are 0.
+    levels: places of the coefficients of the levels of each factor.
     """
     if not hidden.any():
         return ()

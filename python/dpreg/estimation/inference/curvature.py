@@ -16,15 +16,10 @@ def held_back(
     where the loss is least given so much: what noise does along a direction that few rows have
     leaves the others alone.  Where another is larger the whole step is shorter.
 
-    Parameters
-    ----------
-    way : ndarray, shape (w,)
-    effects : ndarray, shape (k, w)
-        What steps are multiplied by to give their effects.
-    inverse : ndarray, shape (w, w)
-        Of the curvature of the loss.
-    deviation : ndarray, shape (w,)
-        Of the noise in each entry of the score.
+    way, shape (w,).
+    effects, shape (k, w): what steps are multiplied by to give their effects.
+    inverse, shape (w, w): of the curvature of the loss.
+    deviation, shape (w,): of the noise in each entry of the score.
     """
     spread = effects @ inverse
     noisy = np.sqrt(((spread * deviation) ** 2).sum(axis=1)) > farthest

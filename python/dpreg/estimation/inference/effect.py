@@ -17,17 +17,10 @@ def combined(
     Sampling errors are those of one sample, of which the effect is the difference of the means:
     only noise says which estimate is to be trusted more.
 
-    Parameters
-    ----------
-    estimates, totals, samplings : sequence of three floats
-        Of the effect and of the means without and with the treatment: what was released, its
-        variance, and the part of it that is sampling error.
-
-    Returns
-    -------
-    means : ndarray, shape (2,)
-    covariance, sampling : ndarray, shape (2, 2)
-        NaN if a variance is.
+    estimates, totals, samplings: of the effect and of the means without and with the treatment:
+        what was released, its variance, and the part of it that is sampling error.
+    Returns: means, shape (2,).
+        covariance, sampling, shape (2, 2): NaN if a variance is.
     """
     values, total, own = (np.asarray(x, dtype=np.float64) for x in (estimates, totals, samplings))
     known = bool(np.isfinite(total).all() and np.isfinite(own).all())
@@ -58,26 +51,14 @@ def remainder(
     To second order a mean is off by the product of the errors of the two models, averaged over
     rows: a bilinear form in errors of coefficients, which are independent given the rows.
 
-    Parameters
-    ----------
-    outcomes : ndarray, shape (2 w, 2 w)
-        Covariance of the coefficients without, then with the treatment.
-    treatment : ndarray, shape (w, w)
-        Of those of the logistic model of the treatment.
-    sampling : ndarray, shape (w,)
-        Standard errors of the latter without noise, of which the matrix of the form is made: the
-        information is n E[e (1 - e) x x'].
-    units : float
-        Number of rows.
-    slopes : ndarray, shape (2,)
-        Mean derivative of the outcome by its linear predictor, in each arm.
-    share : float
-        Of rows that are treated.
-
-    Returns
-    -------
-    ndarray, shape (2, 2)
-        NaN if a coefficient has no standard error.
+    outcomes, shape (2 w, 2 w): covariance of the coefficients without, then with the treatment.
+    treatment, shape (w, w): of those of the logistic model of the treatment.
+    sampling, shape (w,): standard errors of the latter without noise, of which the matrix of the
+        form is made: the information is n E[e (1 - e) x x'].
+    units: number of rows.
+    slopes, shape (2,): mean derivative of the outcome by its linear predictor, in each arm.
+    share: of rows that are treated.
+    Returns: shape (2, 2): NaN if a coefficient has no standard error.
     """
     w = len(treatment)
     with np.errstate(all="ignore"):  # rounding may have made a variance 0, or less

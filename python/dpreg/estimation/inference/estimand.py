@@ -60,10 +60,7 @@ def named(target: str, effect: float | None) -> str:
 def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
     """Return the note for a fit whose estimand was changed by clipping, if it was.
 
-    Parameters
-    ----------
-    response : str
-        As the formula has it.
+    response: as the formula has it.
     """
     if estimand is None or not estimand.clipped or estimand.clipping_effect is None:
         return ()

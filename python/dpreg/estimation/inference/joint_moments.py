@@ -135,12 +135,8 @@ class JointMoments:
 
         The first is that of rows with an elliptical law, for a normal one 4 R^2 (1 - R^2)^2 / n.
 
-        Parameters
-        ----------
-        residual, total : SquaredNorm
-            Of the residuals of a model, and of that with the intercept alone.
-        k : int
-            Regressors, the intercept not among them.
+        residual, total: of the residuals of a model, and of that with the intercept alone.
+        k: regressors, the intercept not among them.
         """
         share = residual.value / total.value
         squared = min(max(1 - share, 0.0), 1.0)

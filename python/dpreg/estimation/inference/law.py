@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable, write
+from dpreg.base.options import is_number
 
 
 def check_alpha(alpha: object) -> float:
@@ -20,13 +20,12 @@ def check_alpha(alpha: object) -> float:
     ValueError
         Otherwise.
     """
-    number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
     # 0.95 would give intervals of 5%, which nobody means.
-    if not number or not 0 < float(alpha) <= 0.5:  # type: ignore[arg-type]
+    if not is_number(alpha) or not 0 < float(alpha) <= 0.5:
         raise unusable(
             "alpha", "a number in (0, 0.5]", alpha, (*write("alpha", 0.05), " for 95% intervals")
         )
-    return float(alpha)  # type: ignore[arg-type]
+    return float(alpha)
 
 
 @dataclass(frozen=True, slots=True)

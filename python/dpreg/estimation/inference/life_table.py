@@ -71,7 +71,8 @@ class LifeTable:
         seen = self.cumulative > 0
         with np.errstate(all="ignore"):
             each = np.where(seen & (sampling > 0), sampling / self.cumulative, np.nan)
-            each = np.where(np.isnan(each), _mean_so_far(1 / self.persons), each)
+            mean_so_far = np.cumsum(1 / self.persons) / np.arange(1, len(self.persons) + 1)
+            each = np.where(np.isnan(each), mean_so_far, each)
             middle = self.cumulative + c * c * each / 2
             half = c * np.sqrt(
                 np.maximum(self.cumulative, 0) * each + (c * each / 2) ** 2 + self.noise
@@ -85,10 +86,7 @@ class LifeTable:
 def largest_error(covariance: Doubles, alpha: float) -> float:
     """Return what the largest of correlated normal errors exceeds with probability `alpha`.
 
-    Parameters
-    ----------
-    covariance : ndarray, shape (K, K)
-        Errors are compared with their standard deviations.
+    covariance, shape (K, K): errors are compared with their standard deviations.
     """
     if not len(covariance):
         return math.nan
@@ -97,10 +95,6 @@ def largest_error(covariance: Doubles, alpha: float) -> float:
     drawn = np.random.default_rng(_SEED).standard_normal((_DRAWS, len(scale)))
     errors = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
     return float(np.quantile(np.abs(errors).max(axis=1), 1 - alpha))
-
-
-def _mean_so_far(values: Doubles) -> Doubles:
-    return np.asarray(np.cumsum(values) / np.arange(1, len(values) + 1))
 
 
 def monotone(values: Doubles) -> Doubles:
@@ -116,35 +110,27 @@ def monotone(values: Doubles) -> Doubles:
     return np.concatenate([np.maximum(rising, 0.0), values[known:]])
 
 
-def _linear(intervals: int, kinds: int) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return d, c, persons at risk at the beginning, and m, as linear in the cells of one group.
+def _linear(
+    exits: Integers, entries: Integers | None, variances: tuple[float, float]
+) -> tuple[Doubles, Doubles, list[Doubles]]:
+    """Return the cells of each group, laid out by interval, their variances, and what is linear.
 
-    Each of shape (K, K * kinds), cells laid out by interval: exits, then entries if there are 5.
+    The last are d, c, persons at risk at the beginning, and m, each of shape (K, K * kinds).
     """
+    counts = exits if entries is None else np.concatenate([exits, entries], axis=2)
+    groups, intervals, kinds = counts.shape
+    cells = counts.reshape(groups, -1).astype(np.float64)
+    variance = np.tile(np.repeat(variances, [3, kinds - 3]), intervals)
     events, censored, at_risk = np.zeros((3, intervals, intervals, kinds))
     for k in range(intervals):
         events[k, k, 0] = censored[k, k, 1] = 1.0
         at_risk[k, k:, :3] = 1.0
         if kinds > 3:
             at_risk[k, k + 1 :, 3] = at_risk[k, k:, 4] = -1.0
-    persons = at_risk.copy()
-    if kinds > 3:
-        inside = np.arange(intervals)
-        persons[inside, inside, 4] += 0.5
-    flat = (intervals, intervals * kinds)
-    return (
-        events.reshape(flat), censored.reshape(flat), at_risk.reshape(flat), persons.reshape(flat),
-    )  # fmt: skip
-
-
-def _cells(
-    exits: Integers, entries: Integers | None, variances: tuple[float, float]
-) -> tuple[Doubles, Doubles]:
-    """Return the cells of each group laid flat, and the variance of the noise of each."""
-    kinds = [exits] if entries is None else [exits, entries]
-    counts = np.concatenate(kinds, axis=2).astype(np.float64)
-    each = np.repeat(variances, [3, counts.shape[2] - 3])
-    return counts.reshape(len(counts), -1), np.tile(each, counts.shape[1])
+    persons, inside = at_risk.copy(), np.arange(intervals)
+    persons[inside, inside, 4:] += 0.5
+    maps = (events, censored, at_risk, persons)
+    return cells, variance, [each.reshape(intervals, -1) for each in maps]
 
 
 def life_table(
@@ -152,17 +138,12 @@ def life_table(
 ) -> LifeTable:
     """Return the life table of one group.
 
-    Parameters
-    ----------
-    exits : ndarray of int, shape (K, 3)
-        Events, censored inside, censored at the end; with noise.
-    entries : ndarray of int, shape (K, 2), or None
-        Entered at the beginning, or inside.
-    variances : tuple of float
-        Of the noise of each.
+    exits, shape (K, 3): events, censored inside, censored at the end; with noise.
+    entries, shape (K, 2) or None: entered at the beginning, or inside.
+    variances: of the noise of each.
     """
-    (cells,), variance = _cells(exits[None], None if entries is None else entries[None], variances)
-    maps = _linear(len(exits), 3 if entries is None else 5)
+    entered = None if entries is None else entries[None]
+    (cells,), variance, maps = _linear(exits[None], entered, variances)
     events, inside, at_risk, persons = (m @ cells for m in maps)
     noise_sd = np.sqrt((maps[3] ** 2) @ variance)
     known = _clear(persons, noise_sd)
@@ -278,14 +259,11 @@ def log_rank(
     of noise beside the hypergeometric one.  Intervals count as long as the number at risk of all
     groups together is estimable.
 
-    Parameters
-    ----------
-    exits : ndarray of int, shape (groups, K, 3)
-    entries : ndarray of int, shape (groups, K, 2), or None
+    exits, shape (groups, K, 3).
+    entries, shape (groups, K, 2) or None.
     """
-    cells, variance = _cells(exits, entries, variances)
-    groups, intervals = exits.shape[:2]
-    maps = _linear(intervals, 3 if entries is None else 5)
+    cells, variance, maps = _linear(exits, entries, variances)
+    groups = len(exits)
     exposure = maps[3] - maps[1] / 2
     known = _clear((cells @ exposure.T).sum(axis=0), np.sqrt(groups * (exposure**2) @ variance))
     of_events, of_exposure = maps[0][:known], exposure[:known]

@@ -54,13 +54,9 @@ class Diagnostics:
 def fit_stats_from(sums: Doubles, deviations: Doubles, most: float, reach: float) -> FitStats:
     """Return R squared and residual variance, with errors by the delta method.
 
-    Parameters
-    ----------
-    sums : ndarray, shape (7,)
-        Noisy, over rows: 1, a, a^2, u, u^2, u^4, a u^2, with a the squared residual over `most`^2
-        and u the response less where it is centred, over `reach`.
-    deviations : ndarray, shape (7,)
-        Of the noise in each.
+    sums, shape (7,): noisy, over rows: 1, a, a^2, u, u^2, u^4, a u^2, with a the squared residual
+        over `most`^2 and u the response less where it is centred, over `reach`.
+    deviations, shape (7,): of the noise in each.
     """
     units = max(float(sums[0]), 1.0)
     a, aa, u, uu, uuuu, auu = (float(value) / units for value in sums[1:])

@@ -32,21 +32,11 @@ def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) 
     parts would have it.  Noise is taken as no less than what the estimate explains beyond the
     variance of the response.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (w, w)
-        Of standardised rows; positive definite.
-    units : float
-        Number of rows.
-    estimate : ndarray, shape (w,)
-        For a response of variance 1.
-    noise : ndarray, shape (w, w)
-        Covariance of the privacy noise in it.
-
-    Returns
-    -------
-    ndarray, shape (w, w)
-        Symmetric.
+    gram, shape (w, w): of standardised rows; positive definite.
+    units: number of rows.
+    estimate, shape (w,): for a response of variance 1.
+    noise, shape (w, w): covariance of the privacy noise in it.
+    Returns: shape (w, w), symmetric.
     """
     if gram.size == 0:
         return np.eye(len(gram))
@@ -67,10 +57,7 @@ def likely_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles
 
     Parameters are as for `kept_shares`.
 
-    Returns
-    -------
-    ndarray, shape (w, w)
-        Symmetric.
+    Returns: shape (w, w), symmetric.
     """
     if gram.size == 0:
         return np.eye(len(gram))
@@ -93,14 +80,10 @@ def _along_directions(
 ) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     """Return what the two functions above look at, along the eigenvectors of the Gram matrix.
 
-    Returns
-    -------
-    values, vectors : ndarray, shape (w,) and (w, w)
-        Of the eigendecomposition.
-    found : ndarray, shape (w,)
-        What each direction explains: a standard deviation of predictions, with a sign.
-    added : ndarray, shape (w,)
-        Variance of the noise in that.
+    Returns: values, vectors, shape (w,) and (w, w): of the eigendecomposition.
+        found, shape (w,): what each direction explains: a standard deviation of predictions, with a
+            sign.
+        added, shape (w,): variance of the noise in that.
     """
     values, vectors = np.linalg.eigh(gram)
     variance = np.einsum("jk,jl,lk->k", vectors, noise, vectors)

@@ -175,10 +175,7 @@ class AdaSSP:
     ) -> EstimateError:
         """Release second moments of scores, and put their sandwich in the place of `sampling`.
 
-        Parameters
-        ----------
-        change : ndarray, shape (w, w)
-            Rows in standard units times it are those of `moments` and `theta`.
+        change, shape (w, w): rows in standard units times it are those of `moments` and `theta`.
         """
         noise = begun.noise
         rows = mapped_rows(

@@ -22,10 +22,7 @@ _BUDGETS: dict[str, Budget] = {}
 def new_budget(request: Request) -> dict[str, Any]:
     """Make a budget; with a ledger and without a total, open the one that it keeps.
 
-    Returns
-    -------
-    dict
-        Totals, and the key of a budget that has no ledger.
+    Returns: totals, and the key of a budget that has no ledger.
     """
     given = {name: value for name, value in request.items() if value is not None}
     ledger, key = given.get("ledger"), None

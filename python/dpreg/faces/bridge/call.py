@@ -44,11 +44,8 @@ _PATIENCE = 1.0
 def call(function: str, request: Sent) -> dict[str, Any]:
     """Call one of the functions below.
 
-    Returns
-    -------
-    dict
-        ``{"value": ...}``, or ``{"error": {"kind", "message"}}``; kinds are "budget", "usage"
-        and "python".
+    Returns: ``{"value": ...}``, or ``{"error": {"kind", "message"}}``; kinds are "budget",
+        "usage" and "python".
     """
     try:
         # Warnings of numpy and pandas may depend on records; those of dpreg do not exist.

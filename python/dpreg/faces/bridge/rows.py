@@ -62,10 +62,7 @@ def _files(paths: Sequence[str]) -> RowSource:
 def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
     """Return the problem that R describes; its records come from R when they are read.
 
-    Parameters
-    ----------
-    sent : mapping
-        ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets``,
+    sent: ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets``,
         ``data_bounds`` and ``unit`` as in `ModelMatrix`; and either ``read``, a function of R that
         returns all rows, or ``paths``, ``columns`` and ``rows``, one that returns those of a block;
         then ``weights`` names their column.

@@ -48,15 +48,8 @@ def _arguments() -> re.Pattern[str]:
 def in_r(text: str) -> str:
     """Return a message with its advice in the syntax of R.
 
-    Parameters
-    ----------
-    text : str
-        As Python says it, such as ``"write delta=1e-6 and inference=False"``.
-
-    Returns
-    -------
-    str
-        ``"write delta = 1e-6 and inference = FALSE"``.
+    text: as Python says it, such as ``"write delta=1e-6 and inference=False"``.
+    Returns: ``"write delta = 1e-6 and inference = FALSE"``.
     """
     text = re.sub(r"(dp_\w+)\((['\"])(.*?)\2, method='(\w+)'\)", r'\1(\3, method = "\4")', text)
     text = re.sub(r"{'?([\w.]+)'?: \(low, high\)(, \.\.\.)?}", r"list(\1 = c(low, high)\2)", text)

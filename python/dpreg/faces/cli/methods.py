@@ -30,10 +30,7 @@ def selectors() -> Mapping[str, Any]:
 def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settings: str) -> None:
     """Put the options object of a method in the place of its name, if there is something to set.
 
-    Parameters
-    ----------
-    given : dict
-        What was typed, by name; `settings` is taken out of it.
+    given: what was typed, by name; `settings` is taken out of it.
     """
     typed, name = given.pop(settings), given[argument]
     if name is not None:

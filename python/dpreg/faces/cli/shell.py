@@ -305,10 +305,7 @@ def release_and_tell(
 ) -> int:
     """Make a release, and say what came of it.
 
-    Parameters
-    ----------
-    given : dict
-        Arguments of `call`; ``alpha`` and ``exp``, if they are there, are those of the table.
+    given: arguments of `call`; ``alpha`` and ``exp``, if they are there, are those of the table.
     """
     from dpreg.estimation.inference.law import check_alpha
 
