@@ -1,6 +1,6 @@
 """Make `ordinal_table.csv` and `multinomial_table.csv`: what fits of classes give, by simulation.
 
-Run as ``python -m tables.classes`` in `python/tools` (five minutes on one core).
+Run as ``python -m tables.classes`` in `python/tools` (four minutes on one core).
 
 Two independent normal regressors have slopes of .2 and -.2 and, of unordered classes, every other
 class; classes are equally frequent where they are 0.  The fits are those of `dpreg.dp_ordinal` and

@@ -1,6 +1,6 @@
 """Make `effect_table.csv`: what estimates of treatment effects give, by simulation.
 
-Run as ``python -m tables.effect`` in `python/tools` (seven minutes on one core).
+Run as ``python -m tables.effect`` in `python/tools` (four minutes on one core).
 
 Treatment is independent of normal covariates, which explain half of the variance of the outcome
 without treatment, and has the same effect on all.  The estimates are those of `dpreg.dp_effect` at
