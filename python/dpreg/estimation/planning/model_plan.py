@@ -181,7 +181,7 @@ _OWNERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class Study:
     """What is asked beside numbers that all plans have; arguments are those of `dp_plan`."""
 
     family: str | Family
@@ -193,10 +193,15 @@ class Design:
     def check(self) -> bool:
         """Refuse what is not of the family, and return whether the family is one of these."""
         for name, families in _OWNERS.items():
-            if getattr(self, name) is not None and self.family not in families:
+            if getattr(self, name) is not None and self._own not in families:
                 only = f"is for {' and '.join(families)}"
                 raise ArgumentError(name, only, write("family", families[0]), leave_out(name))
-        return self.family in _OWN
+        return self._own is not None
+
+    @property
+    def _own(self) -> str | None:
+        """The name of a family that has a table of its own; None: it is another."""
+        return self.family if isinstance(self.family, str) and self.family in _OWN else None
 
     def model(self) -> Tabulated:
         """Return the model that is planned."""
@@ -226,7 +231,7 @@ class Design:
 
 
 def model_plan(
-    design: Design,
+    study: Study,
     n: object,
     d: object,
     eps: object,
@@ -236,8 +241,8 @@ def model_plan(
     power: object,
 ) -> ModelPlan:
     """Plan a model that has a table of its own; arguments are those of `dp_plan`."""
-    of = design.model()
-    expected, ratios = design.units(n, of), isinstance(of, HazardModel)
+    of = study.model()
+    expected, ratios = study.units(n, of), isinstance(of, HazardModel)
     if expected is None:
         needs = (("eps", eps, 1.0), ("effect", effect, 1.2), ("power", power, 0.8))
         for name, value, usual in needs:

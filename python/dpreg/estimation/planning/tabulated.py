@@ -11,6 +11,7 @@ follows this law beyond the table.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
@@ -47,13 +48,13 @@ class Tabulated(Model):
         """See `Model`."""
         return True
 
+    @abstractmethod
     def coefficients(self, d: int) -> float:
         """Return how many a model with d regressors has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def place(self, d: int) -> tuple[float, ...]:
         """Return where it is on the axes."""
-        raise NotImplementedError
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
         """See `Model`."""
@@ -95,21 +96,27 @@ class HazardModel(Tabulated):
 
 
 @dataclass(frozen=True, slots=True)
-class OrdinalModel(Tabulated):
-    """Cumulative logits of ordered classes, equally frequent."""
+class ClassModel(Tabulated):
+    """Classes, equally frequent."""
 
-    name: ClassVar[str] = "ordinal"
     axes: ClassVar[tuple[str, ...]] = ("classes",)
 
     classes: int = 2
 
-    def coefficients(self, d: int) -> float:
-        """See `Tabulated`."""
-        return d + self.classes - 1
-
     def place(self, d: int) -> tuple[float, ...]:
         """See `Tabulated`."""
         return (self.classes,)
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalModel(ClassModel):
+    """Cumulative logits of ordered classes."""
+
+    name: ClassVar[str] = "ordinal"
+
+    def coefficients(self, d: int) -> float:
+        """See `Tabulated`."""
+        return d + self.classes - 1
 
     def exact_error(self, n: float, d: int) -> float:
         """See `Model`: a score is 1 - F_k - F_(k-1), of variance (1 - sum of shares^3) / 3."""
@@ -117,21 +124,14 @@ class OrdinalModel(Tabulated):
 
 
 @dataclass(frozen=True, slots=True)
-class MultinomialModel(Tabulated):
-    """Logits of classes against a baseline, all equally frequent."""
+class MultinomialModel(ClassModel):
+    """Logits of classes against a baseline."""
 
     name: ClassVar[str] = "multinomial"
-    axes: ClassVar[tuple[str, ...]] = ("classes",)
-
-    classes: int = 2
 
     def coefficients(self, d: int) -> float:
         """See `Tabulated`."""
         return (self.classes - 1) * (d + 1)
-
-    def place(self, d: int) -> tuple[float, ...]:
-        """See `Tabulated`."""
-        return (self.classes,)
 
     def exact_error(self, n: float, d: int) -> float:
         """See `Model`: n times the variance is the sum of 1 / share of two classes."""
