@@ -156,18 +156,24 @@ def cohort(n, seed):
     return pd.DataFrame({"time": np.minimum(time, end), "event": (time <= end) * 1, "x": x, "z": z})
 
 
+def arguments_of(name, monkeypatch):
+    """What a function of `hazards` is called with from here on."""
+    seen, real = [], getattr(hazards, name)
+
+    def spy(*arguments):
+        seen.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(hazards, name, spy)
+    return seen
+
+
 def test_moments_over_events_are_the_curvature_at_the_root(monkeypatch):
     """In the coordinates of the model the curvature of the exact fit is 1, and the root is near."""
-    seen, scored = [], hazards.scored
-
-    def spy(begun, model, limit):
-        seen.append((begun, model))
-        return scored(begun, model, limit)
-
-    monkeypatch.setattr(hazards, "scored", spy)
+    seen = arguments_of("scored", monkeypatch)
     dpreg.dp_survival("Surv(time, event) ~ x + z", cohort(30_000, 3), 30.0, DELTA,
                       cuts=[0.5, 1, 2, 3], time_varying="x", rng=1)  # fmt: skip
-    ((begun, model),) = seen
+    ((begun, model, _),) = seen
     X, y = arrays_of(begun.design)
     units, given = begun.telling_units, list(begun.design.terms.given)
     standard = (X[:, units.columns] - units.centre) / units.scale
@@ -180,13 +186,7 @@ def test_moments_over_events_are_the_curvature_at_the_root(monkeypatch):
 
 def test_the_curvature_of_few_events_is_not_overestimated(monkeypatch):
     """Noise in the mean of events is in their second moments: it was thought to be their spread."""
-    seen, scored = [], hazards.scored
-
-    def spy(begun, model, limit):
-        seen.append((begun, model))
-        return scored(begun, model, limit)
-
-    monkeypatch.setattr(hazards, "scored", spy)
+    seen = arguments_of("scored", monkeypatch)
     rng, found = np.random.default_rng(7), []
     for seed in range(24):
         x, n = rng.normal(size=(2_000, 2)), 2_000
@@ -195,7 +195,7 @@ def test_the_curvature_of_few_events_is_not_overestimated(monkeypatch):
         seen.clear()
         dpreg.dp_survival("Surv(t, e) ~ x + z", data, 1.0, DELTA,
                           cuts=np.linspace(0, 3.2, 7)[1:], rng=seed)  # fmt: skip
-        for begun, model in seen:
+        for begun, model, _ in seen:
             rows = x / begun.telling_units.scale[:2] @ model.found.change[1:3, :2]
             spread = np.cov(rows[data["e"] & (data["t"] <= 3.2)].T)
             found.append(np.diag(spread))
@@ -205,13 +205,7 @@ def test_the_curvature_of_few_events_is_not_overestimated(monkeypatch):
 
 def test_scores_that_stop_have_the_curvature_of_their_second_moments(monkeypatch):
     """By differences of exact scores: long rows of x stop first, and those of z hardly do."""
-    seen, errors = [], hazards.newton_errors
-
-    def spy(fit, begun):
-        seen.append((fit, begun))
-        return errors(fit, begun)
-
-    monkeypatch.setattr(hazards, "newton_errors", spy)
+    seen = arguments_of("newton_errors", monkeypatch)
     dpreg.dp_survival("Surv(time, event) ~ x + z", cohort(20_000, 3), 1.0, DELTA,
                       cuts=[0.5, 1, 2, 3], rng=1)  # fmt: skip
     ((fit, begun),) = seen

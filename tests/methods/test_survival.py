@@ -376,8 +376,8 @@ def test_a_generous_bound_on_rows_costs_little():
     near, far = (dpreg.dp_survival("Surv(start, stop, event) ~ x + z", data, 1.0, 1e-6,
                                    max_rows=rows, **asked) for rows in (3, 30))  # fmt: skip
     assert (far.bse[["x", "z"]] < 1.3 * near.bse[["x", "z"]]).all()
-    assert any("at most 3 rows of a unit are used" in note for note in far.notes)
-    assert not any("rows of a unit are used" in note for note in near.notes)
+    assert any("no more than 3 rows of any unit are used" in note for note in far.notes)
+    assert not any("of any unit are used" in note for note in near.notes)
 
 
 def test_the_first_rows_in_time_of_a_person_are_those_that_are_used():

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from dpreg.base.arrays import Integers
+from dpreg.base.text import counted
 from dpreg.data.design import Design
 from dpreg.data.sampling import unit_sizes
 from dpreg.estimation.releases.accountant import GaussianReleases
@@ -35,7 +36,8 @@ def about_fewer_rows(used: int, allowed: int) -> tuple[str, ...]:
     """Say that fewer rows of a unit were used than it might have."""
     if used == allowed:
         return ()
-    return (f"at most {used} rows of a unit are used, because few units have more (noisy counts)",)
+    rows = counted(used, "row")
+    return (f"no more than {rows} of any unit are used: few units have more, by noisy counts",)
 
 
 def _starts(most: int) -> Integers:
