@@ -151,6 +151,20 @@ def test_many_columns_of_few_rows_have_errors_after_twenty_releases():
     assert np.nanmean(np.array(away) > 4) < 0.02
 
 
+def test_noise_in_second_moments_is_not_taken_for_long_scores():
+    """One fit of three had errors 8 times those of least squares; norms were counted too early."""
+    widths, n, names = [], 5_000, [f"x{j}" for j in range(30)]
+    for seed in range(8):
+        rng = np.random.default_rng([n, seed])
+        x = rng.standard_normal((n, 1)) + 0.6 * rng.standard_normal((n, 30))
+        data = pd.DataFrame(x, columns=names)
+        data["y"] = 1 + x.sum(axis=1) + 2 * rng.standard_normal(n)
+        fit = dpreg.dp_lm("y ~ " + " + ".join(names), data, 3.0, 1e-6, rng=seed)
+        plain = 2 * np.sqrt(np.diag(np.linalg.inv(np.cov(x.T) * n)))
+        widths.append(float(np.median(fit.bse[names].to_numpy() / plain)))
+    assert max(widths) < 1.6
+
+
 def rare(rng, n):
     return 1.0 * (rng.random(n) < 0.05)
 

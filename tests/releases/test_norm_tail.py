@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dpreg import _core
-from dpreg.estimation.newton.norm_tail import NormTail, bins_around
+from dpreg.estimation.newton.norm_tail import NormTail, best_limit, bins_around
 
 UNITS = 20_000
 
@@ -187,3 +187,29 @@ def test_only_the_last_bin_has_units_and_not_clearly():
     tail = NormTail(counts, starts, 10.0)
     assert tail.squares > 0
     assert 0 < tail.root_mean_square < np.inf
+
+
+def test_no_tail_goes_beyond_the_longest_norm():
+    """Tails that go on as powers said that 30 errors may have been clipped, where rows ended."""
+    starts = bins_around(2.0, 2)
+    counts = counts_of(SHAPES["scores 3"], starts) + 100 * np.random.default_rng(2).normal(
+        size=len(starts)
+    )
+    most = 6.0
+    free, ended = NormTail(counts, starts, 100.0), NormTail(counts, starts, 100.0, most)
+    assert ended.excess(1.0) <= free.excess(1.0)
+    assert free.excess(1.01 * most) > 0
+    assert ended.excess(1.1 * most) == 0
+    assert ended.limit(0.1) <= free.limit(0.1)
+
+
+def test_the_best_limit_is_that_of_all():
+    rng = np.random.default_rng(3)
+    limits = np.sort(rng.random(50))
+    excess = np.sort(rng.random((3, 2, 50)))[..., ::-1]
+    found = best_limit(limits, excess, 0.7)
+    for k in np.ndindex(3, 2):
+        losses = [
+            (limit / 0.7) ** 2 + (0.7 * e) ** 2 for limit, e in zip(limits, excess[k], strict=True)
+        ]
+        assert found[k] == limits[np.argmin(losses)]

@@ -69,11 +69,11 @@ class Groups:
         .932 of slopes were covered where a regressor was 1 in a tenth of 5,000 rows.
         """
         rows, most = self._lengths(), self.model.family.most_residual
-        limits = np.linspace(0.0, 1.0, _LIMITS + 1)[1:, None, None] * max(rows.max() * most, 1.0)
-        chance = self.average(self.model.family.mean, at)
-        over = chance * np.maximum((1 - chance) * rows - limits, 0.0)
-        over += (1 - chance) * np.maximum(chance * rows - limits, 0.0)
-        excess = self.units * self.regressors.shares * over
+        limits = np.linspace(0.0, 1.0, _LIMITS + 1)[1:] * max(rows.max() * most, 1.0)
+        chance = self.average(self.model.family.mean, at)[..., None]
+        over = chance * np.maximum((1 - chance) * rows[..., None] - limits, 0.0)
+        over += (1 - chance) * np.maximum(chance * rows[..., None] - limits, 0.0)
+        excess = self.units * self.regressors.shares[..., None] * over
         return float(best_limit(limits, excess, mu).max(initial=0.0))
 
     def _lengths(self) -> Doubles:

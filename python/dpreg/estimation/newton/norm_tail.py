@@ -91,7 +91,7 @@ class NormTail:
         Of the noise in each.
     most : float
         No norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was 1
-        in a tenth, were said to be clipped by up to 50 errors in one fit of three.
+        in a tenth, were said to be clipped by 30 to 51 errors in 4 of 14 fits.
 
     Attributes
     ----------
@@ -203,16 +203,19 @@ class NormTail:
 
 
 def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
-    """Return the limit, along the first axis, at which sums with noise `limit` / `mu` are best.
+    """Return the limit at which sums with noise `limit` / `mu` are best.
 
     Parameters
     ----------
-    excess : ndarray
+    limits : ndarray, shape (m,)
+    excess : ndarray, shape (..., m)
         What norms exceed each limit by, added up.
+
+    Returns
+    -------
+    ndarray, shape (...)
     """
-    loss = (limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2
-    places = np.argmin(loss, axis=0)
-    return np.asarray(np.take_along_axis(np.broadcast_to(limits, loss.shape), places[None], 0)[0])
+    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
 
 
 def _norm(k: float) -> float:

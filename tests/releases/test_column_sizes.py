@@ -1,0 +1,39 @@
+"""Where values lie, by noisy counts of their orders of magnitude."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpreg import _core
+from dpreg.estimation.releases.column_sizes import read_magnitudes
+
+NOISE = 10.0
+
+
+def cells_of(values):
+    return np.asarray(_core.magnitude_counts(values[:, None]), dtype=float).ravel()
+
+
+def with_far(deviations, at):
+    """Counts of normal values, and so many deviations of noise in the cell from 2^at on."""
+    cells = cells_of(np.random.default_rng(1).standard_normal(2_000))
+    cells[len(cells) // 2 + 1 + at + 1 - _core.LEAST_EXPONENT] += deviations * NOISE * np.sqrt(2)
+    return read_magnitudes(cells, NOISE)
+
+
+@pytest.mark.parametrize(
+    ("deviations", "at", "high"), [(3.7, 3, 4.0), (5.5, 3, 16.0), (3.7, 2, 8.0)]
+)
+def test_a_far_cell_by_itself_must_be_clearer_than_one_beside_others(deviations, at, high):
+    assert with_far(deviations, at).high == high
+
+
+def test_noise_makes_no_column_longer():
+    """With 3.2 deviations for a far cell by itself, 5 of these 6,000 are 4 times as long."""
+    rng, far = np.random.default_rng(2), 0
+    cells = cells_of(rng.standard_normal(5_000))
+    for _ in range(6_000):
+        found = read_magnitudes(cells + 50 * rng.standard_normal(len(cells)), 50.0)
+        far += found.high > 8 or found.low < -8
+    assert far <= 2
