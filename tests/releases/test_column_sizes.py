@@ -37,3 +37,25 @@ def test_noise_makes_no_column_longer():
         found = read_magnitudes(cells + 50 * rng.standard_normal(len(cells)), 50.0)
         far += found.high > 8 or found.low < -8
     assert far <= 2
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0, 512.0])
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.8])
+def test_of_an_indicator_mean_deviation_and_value_are_told(value, share):
+    """Whatever noise does to cells with no values; before, centres were .33 or half of the mean."""
+    rng, rows = np.random.default_rng(3), 2_000
+    cells = cells_of(np.where(np.arange(rows) < share * rows, value, 0.0))
+    wrong = 0
+    for _ in range(500):
+        found = read_magnitudes(cells + 50 * rng.standard_normal(len(cells)), 50.0)
+        least, most = sorted((0.0, value))
+        near = abs(found.centre / value - share) < 0.12
+        wrong += not (near and (found.low, found.high) == (least, most))
+    assert wrong <= 25
+
+
+def test_of_two_signs_beside_zeros_both_are_told():
+    rng = np.random.default_rng(4)
+    cells = cells_of(np.repeat([-1.0, 0.0, 1.0], [400, 1_200, 400]))
+    found = [read_magnitudes(cells + 50 * rng.standard_normal(len(cells)), 50.0) for _ in range(99)]
+    assert sum((size.low, size.high) == (-1.0, 1.0) for size in found) >= 94
