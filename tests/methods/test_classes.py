@@ -286,14 +286,16 @@ def persons(count, rows):
 
 
 def test_a_generous_limit_of_rows_leaves_something_to_tell():
-    """Four loud steps had errors four to seven times as large."""
+    """Four loud steps had errors four to seven times as large; one slope in six is not told."""
     asked = {"levels": {"y": [0, 1, 2]}, "unit": "who", "max_rows": 60}
-    truth = np.array([0.5, -1.0, 0.5])
-    data = persons(20_000, 5)
-    for seed in range(3):
+    data, errors, away = persons(20_000, 5), [], []
+    for seed in range(8):
         fit = dpreg.dp_ordinal("y ~ x", data, 1.0, 1e-6, rng=seed, **asked)
-        assert (fit.bse < 0.02).all()
-        assert (np.abs(fit.estimates - truth) < 0.1).all()
+        errors.append(fit.bse.to_numpy())
+        away.append((fit.estimates - [0.5, -1.0, 0.5]) / fit.bse.to_numpy())
+    assert np.nanmedian(errors, axis=0).max() < 0.02
+    assert np.isnan(errors).mean() < 0.25
+    assert np.nanmax(np.abs(away)) < 4
 
 
 def test_few_steps_reach_the_root_of_steep_slopes():

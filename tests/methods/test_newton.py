@@ -8,7 +8,7 @@ import pytest
 from dpreg import _core
 from dpreg.base.families import GAUSSIAN
 from dpreg.data.design import Design, Terms
-from dpreg.estimation.newton.coordinates import Whitening
+from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.newton import newton
@@ -20,10 +20,8 @@ from dpreg.estimation.releases.standardisation import Scales
 
 def whitening(theta):
     width = len(theta)
-    return Whitening(
-        np.eye(width), np.zeros((width, 0)), theta, 1.0, np.zeros((width, width)),
-        np.ones(width), np.zeros(width, dtype=bool),
-    )  # fmt: skip
+    known = Moments(np.eye(width), np.zeros((width, width)), np.zeros(width, dtype=bool))
+    return Whitening(np.eye(width), np.zeros((width, 0)), theta, 1.0, known, np.ones(width))
 
 
 @pytest.mark.parametrize("share", [0.15, 0.2, 0.3, 0.6])

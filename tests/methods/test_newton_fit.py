@@ -58,7 +58,10 @@ def test_everything_is_spent_and_no_more_in_few_parts():
 @pytest.mark.parametrize(("left", "looks"), [(0.5, 2), (0.17, 1)])
 def test_rows_are_measured_again_only_if_that_leaves_something_for_scores(monkeypatch, left, looks):
     """Else a share would be negative after both, in a model of classes with wild weights."""
-    made, model = [], SimpleNamespace(found=SimpleNamespace(width=2))
+    made = []
+    model = SimpleNamespace(
+        found=SimpleNamespace(width=2), family=SimpleNamespace(least_squares=False)
+    )
     monkeypatch.setattr(curvature, "left_for_scores", lambda begun: left)
     monkeypatch.setattr(curvature, "_measure", lambda *args: made.append(args) or (model, 99.0))
     assert curvature.measured(None, model, 1.0) is model

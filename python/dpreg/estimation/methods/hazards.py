@@ -230,11 +230,11 @@ def _whitened(
     mapped = mapped_rows(design, scales, units, found.rows, limit, kept=False)
     gram, deviation = noisy_gram(mapped, noise, mu, "second moments of rows, again")
     sizes = scales.units * np.outer(found.sizes, found.sizes)
-    moments = found.moments.seen(gram / sizes, (deviation / sizes) ** 2)
+    moments = found.moments.of_levels().seen(gram / sizes, (deviation / sizes) ** 2)
     values, vectors = np.linalg.eigh(moments.matrix)
     held = (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T
     by = symmetric_root(held, centred=True)
-    return replace(found.turned(by), variance=moments.turned(by))
+    return replace(found.turned(by), moments=moments.turned(by))
 
 
 def _event_sums(events: Design, begun: Standardised, cells: Cells, table: Table) -> EventSums:

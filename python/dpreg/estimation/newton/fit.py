@@ -12,7 +12,8 @@ What is released, one after another, and what each costs of the squared mu:
 - numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
   rows may be;
 - of a family, a score where slopes of least squares lead (Stein's lemma);
-- second moments of rows as long as they are, weighted as the family has them: the curvature;
+- second moments of rows as long as they are, weighted as the family has them: the curvature; not
+  of least squares where rows are hardly longer than before, and noise was little;
 - scores, from the first of which on each step corrects the curvature along it, until what is wrong
   with the curvature is small beside the noise of the last, which gets all that is left;
 - second moments of scores, for standard errors.
@@ -159,7 +160,7 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     """
     noise, n, found = begun.noise, begun.scales.units, model.found
     rows, norm = score_rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
-    doubt = np.minimum(found.variance, 1.0) / 2 + _KNOWN**2
+    doubt = np.minimum(found.moments.variance, 1.0) / 2 + _KNOWN**2
     path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
     newton_known(rows, path, n, noise, limits, left_for_scores(begun), model)
@@ -202,7 +203,7 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
 
 def _path(model: Linearised, guess: float, units: float) -> Path:
     found, known = model.found, model.family.link == "identity"
-    doubt = np.minimum(found.variance, 1.0) / 2 + (0.0 if known else guess**2)
+    doubt = np.minimum(found.moments.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
     again = not model.family.least_squares

@@ -17,7 +17,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.data.design import Terms
 from dpreg.data.periods import WHOLE, RowsOfPeriods
-from dpreg.estimation.newton.coordinates import Whitening
+from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.tilted import tilted_start
 from dpreg.estimation.newton.working_model import loss_of
@@ -235,9 +235,8 @@ def working_hazards(
         unseen=cells.unseen,
         theta=np.asarray(np.linalg.solve(turn, begin)),
         residual=1.0,
-        variance=variance,
+        moments=Moments(np.eye(len(turn)), variance, np.arange(len(turn)) >= k),
         sizes=np.append(cells.sizes, _LENGTH / size),
-        levels=np.arange(len(turn)) >= k,
     )
     return Linearised(found, terms.family, loss=loss_of(terms.family, scales), event=1.0)
 

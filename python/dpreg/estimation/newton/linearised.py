@@ -143,7 +143,7 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     across = found.theta - float(found.theta @ level) * level
     energy = float(across @ across)
     # Noise on the diagonal is that of an entry times the root of 2; levels have less.
-    noise = float(np.diag(found.variance)[~found.levels].sum()) / 2
+    noise = float(np.diag(found.moments.variance)[~found.levels].sum()) / 2
     across = across * math.sqrt(max(1 - noise / energy, 0.0)) if energy > 0 else across
     if family.level is not None:
         return _quantile(terms, scales, found, across, constant)

@@ -77,6 +77,7 @@ def newton(
     rounds = Rounds(rows, path, units, noise, limits, model)
     left, again = share, True
     for number in range(len(path.observations), MOST_ROUNDS):
+        rounds.hesitate()
         if number > 1 and left > _ENOUGH:
             left -= rounds.curve()
         if number > 0 and left > (_ENOUGH if again else _WORTH) and (again or rounds.fallen):

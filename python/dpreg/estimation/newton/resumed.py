@@ -78,15 +78,15 @@ def resumed_whitening(
     guarantee : as the release that is added to `noise`
     proof : resumed.md
     """
+    moments = Moments(np.eye(len(start.theta)), start.deviation**2, start.sizes < 1)
     before = Whitening(
-        start.change, start.unseen, start.theta, start.residual, start.deviation**2, start.sizes,
-        start.sizes < 1,
-    )  # fmt: skip
+        start.change, start.unseen, start.theta, start.residual, moments, start.sizes
+    )
     seen = _look(design, scales, units, noise, start, before, small=small)
     sampling = _sampling(start, scales.units)
     residual = _residual(seen, sampling)
-    known = replace(before.moments, variance=before.variance + sampling)
-    moments = known.seen(seen.moments.matrix, seen.moments.variance)
+    known = replace(moments, variance=moments.variance + sampling)
+    moments = known.of_levels().seen(seen.moments.matrix, seen.moments.variance)
     values, vectors = np.linalg.eigh(moments.matrix)
     edge = _CLEAR * moments.edge(vectors)
     values = moments.without_spread(values)
@@ -177,4 +177,5 @@ def _averaged(
     values, vectors = np.linalg.eigh(np.eye(width) + weight * wrong)
     held = (vectors * np.maximum(values, _SMALLER)) @ vectors.T
     found = before.turned(symmetric_root(held, centred=centred))
-    return replace(found, residual=residual * before.residual, variance=doubt * (1 - weight))
+    moments = replace(known, variance=doubt * (1 - weight))
+    return replace(found, residual=residual * before.residual, moments=moments)

@@ -90,9 +90,7 @@ class Rounds:
 
     def go(self, limit: float, share: float) -> None:
         """Release a score where the path has come to, and go on."""
-        # What rows of a level have in common cannot be told where noise is more than residuals.
-        least = _UNTOLD * self.residual * self._sizes / math.sqrt(self.width)
-        self.path.hesitate(np.where(self._model.found.levels, least, np.inf))
+        self.hesitate()
         self._aim()
         at, label = self.path.theta, f"score of round {len(self.path.observations) + 1}"
         mu = self._noise.share(share)
@@ -102,6 +100,15 @@ class Rounds:
         self.path.add(seen)
         self._hold(seen)
         self._bend()
+
+    def hesitate(self) -> None:
+        """Stay along coordinates of levels while noise may be all of a step.
+
+        What their rows have in common cannot be told where noise is more than residuals, as these
+        were before the step: norms counted after a loud one say that residuals are as large.
+        """
+        least = _UNTOLD * self.residual * self._sizes / math.sqrt(self.width)
+        self.path.hesitate(np.where(self._model.found.levels, least, np.inf))
 
     def _hold(self, seen: Observation) -> None:
         """Go no farther from where a score was taken than its curvature is known."""

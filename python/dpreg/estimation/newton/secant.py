@@ -183,7 +183,9 @@ class Path:
         levels : ndarray of bool, shape (w,)
             Coordinates of levels.
         """
-        found = Moments(self.curvature, 2 * self.doubt, levels).seen(curvature, variance)
+        found = (
+            Moments(self.curvature, 2 * self.doubt, levels).of_levels().seen(curvature, variance)
+        )
         values, vectors = np.linalg.eigh(found.matrix)
         size = max(float(np.trace(found.matrix)) / len(curvature), _LEAST)
         self.curvature = (vectors * np.clip(values, _LEAST * size, _LARGEST)) @ vectors.T

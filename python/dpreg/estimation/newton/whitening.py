@@ -135,8 +135,7 @@ def whiten_columns(
 def _whitened(table: _Table, noise: GaussianReleases, *, small: bool) -> Whitening:
     begun = table.begun
     found = Whitening(
-        begun.change, begun.unseen, np.zeros(len(begun.sizes)), 1.0,
-        begun.moments.variance, begun.sizes, begun.moments.levels,
+        begun.change, begun.unseen, np.zeros(len(begun.sizes)), 1.0, begun.moments, begun.sizes,
     )  # fmt: skip
     known = np.zeros((found.width, 0))
     farthest = _FARTHEST * math.sqrt(table.units)
@@ -190,7 +189,8 @@ def _look(
             square - 2 * float(step @ products) + float(step @ moments.matrix @ step),
             least,
         ),
-        variance=moments.turned(by),
+        moments=moments.turned(by),
+        limit=min(before.limit, limit),
     )
     hidden, _ = np.linalg.qr(np.linalg.solve(by, vectors[:, ~seen]))
     return found.turned(by), hidden, by
