@@ -238,9 +238,10 @@ GOALS = (
     *(Goal("inference", f"BinAgg's design, mu = {mu:g}: not wider than it",
            at_most(f"binagg_width_{mu:g}", 1.0)) for mu in (0.5, 1, 2, 5)),
     Goal("inference", "narrower than with bounds 3 times too wide, in every cell", widths),
-    *(Goal("one-shot limit", f"{family}, {kind}: at most {most} times its noise, in every cell",
-           at_least(f"limit {family} {name}", 1.0, " of the cells"))
-      for family in ("gaussian", "binomial")
+    *(Goal("one-shot limit",
+           f"{family}, {kind}: at most {most} times its noise{of and ', as'}{of}, in every cell",
+           at_least(f"limit {family} {name}{of}", 1.0, " of the cells"))
+      for family in ("gaussian", "binomial") for of in ("", " made")
       for name, kind, most in (("other", "all designs but lognormal", 1.4),
                                ("lognormal", "lognormal", 1.8))),
     Goal("one-shot limit", "real tables: median width at most 1.25 times its",

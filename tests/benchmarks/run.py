@@ -38,7 +38,7 @@ COMMITTED = HERE / "figures.json"
 LN3 = math.log(3)
 # Minutes for intervals, seconds for hostile tables: the rest of an hour is for the others.
 COVERAGE_MINUTES, HOSTILE_SECONDS = 6, 60
-SPLITS, PEER_SPLITS, REPEATS, LIMIT_RUNS = 3, 5, 3, 1
+SPLITS, PEER_SPLITS, REPEATS, LIMIT_RUNS = 3, 5, 3, 3
 
 
 class Runs:
