@@ -139,7 +139,6 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
 
 private_fit <- function(name, asked, start = NULL) {
   given <- asked$given
-  for (argument in intersect(c("method", "select"), names(given))) check_method(given[[argument]], argument)
   chosen <- if (inherits(asked$formula, "dp_selection")) asked$formula
   if (!is.null(chosen) && !is.null(given$select))
     refuse("select: the formula is a selection already; leave select out")

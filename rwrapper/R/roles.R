@@ -38,14 +38,9 @@ dp_partition <- function(budget, column, levels = NULL) {
   if (!inherits(budget, "dp_budget") || !is.null(budget$stratum))
     refuse("budget must be a whole budget, made by dp_budget(), not ",
            if (inherits(budget, "dp_budget")) "that of a stratum" else described(budget))
-  if (!is_text(column) || !nzchar(column))
-    refuse("column must be the name of one column, such as column = \"region\", not ",
-           described(column))
   levels <- if (is.factor(levels)) as.character(levels) else unname(unlist(levels))
-  if (!is.null(levels) && (!is.atomic(levels) || length(levels) < 2L || anyNA(levels) ||
-                           anyDuplicated(levels)))
-    refuse("levels: ", sQuote(column, FALSE), " needs at least two levels, all different, and none NA")
-  request <- list(budget = budget_sent(budget), column = column)
+  if (!is.null(levels) && (!is.atomic(levels) || anyNA(levels))) refuse("levels must be text or numbers, and none NA")
+  request <- list(budget = budget_sent(budget), column = one_sent(column))
   request$levels <- if (!is.null(levels)) as.list(if (is.character(levels)) enc2utf8(levels) else levels)
   known <- unlist(call_python("partition", request)$levels)
   strata <- lapply(seq_along(known), function(place) {

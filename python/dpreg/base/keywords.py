@@ -23,7 +23,7 @@ _SYNONYMS = {
     "terms": "parm variables coefs",
 }  # fmt: skip
 # What is written for an argument that is missing, and for the formula of a function.
-_LIKE = {"cuts": [90, 180, 365], "k": 5, "treatment": "arm"}
+_LIKE = {"cuts": [90, 180, 365], "k": 5, "d": 10, "treatment": "arm"}
 _FORMULAS = {
     "dp_moments": "~ x + z", "dp_curve": "Surv(time, event) ~ group",
     "dp_survival": "Surv(time, event) ~ x",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,8 @@ _SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "r
           "stratum"}  # fmt: skip
 _CONSTANTS = {"True": "TRUE", "False": "FALSE", "None": "NULL"}
 _PHRASES = {"options object": "options", "an options": "options", "a Screen or ": "",
-            "a tuple or list": "a character vector", "2**20": "2^20",
+            "a tuple or list": "a character vector",
+            ", or a dpreg bit source": "", ", got a tuple": ", got a vector",
             "fit.clipping": "fit$clipping", "fit.notes": "fit$notes"}  # fmt: skip
 
 
@@ -67,7 +69,24 @@ def in_r(text: str) -> str:
     text = _arguments().sub(r"\1 = ", text)
     text = re.sub(r"(?<= = )'([^']*)'", r'"\1"', text)
     text = re.sub(r"(?<![\w.'])(\d+)\.0(?![\w.'])", r"\1", text)
+    text = re.sub(r"(?<=\d)\*\*(?=\d)", "^", text)
     return re.sub(r"(?<!')\b(True|False|None)\b(?!')", lambda found: _CONSTANTS[found[1]], text)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What R was given for an argument that has to be one value; it is refused as this."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def as_given(value: Any) -> Any:
+    """Return an argument that R sent; see `one_sent()` in rwrapper/R/answers.R."""
+    described = isinstance(value, Mapping) and value.keys() == {"described"}
+    return Described(value["described"]) if described else value
 
 
 def told_in_r(value: Any) -> Any:
