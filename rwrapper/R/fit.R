@@ -215,7 +215,7 @@ EXPOSURE <- "offset(log(exposure))"
 new_fit <- function(answer, design, call) {
   formula <- without_records(design$formula)
   if (!isTRUE(answer$released))
-    return(new_result("dp_not_released", answer, c("method", "reason", "advice", "text"), nobs = answer$units,
+    return(new_result("dp_not_released", answer, c("method", "reason", "advice", "text", "json"), nobs = answer$units,
                       formula = formula, selected = answer$selected, call = call))
   names <- sub("^Intercept$", "(Intercept)", answer$names)
   terms <- design$terms
@@ -247,7 +247,7 @@ new_fit <- function(answer, design, call) {
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
-    family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, start = answer$start
+    family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, json = answer$json
   )
   # insight takes what has a part that is NULL for nothing at all.
   structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))

@@ -60,9 +60,9 @@ def start_for(
     return found
 
 
-def origin_from_json(text: str) -> Origin:
+def origin_from_json(text: str) -> Origin | NotReleased:
     """Read a fit, moments or a start from what its `to_json` wrote."""
-    for kind in (DPResults, DPMoments, Start):
+    for kind in (DPResults, DPMoments, Start, NotReleased):
         with contextlib.suppress(ValueError):
             return kind.from_json(text)
     raise ValueError("this is not a fit, moments or a start of this version of dpreg")
