@@ -30,19 +30,10 @@ _GRID = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What `_core.dpsgd` did with a table, step by step.
+    """What `_core.dpsgd` did with a table, step by step."""
 
-    Attributes
-    ----------
-    rows : list of QuantisedRows
-        Of one row each, in the order in which they are sampled.
-    path : list of ndarray
-        Coefficients before each step.
-    samples : list of set of int
-    """
-
-    rows: list[_core.QuantisedRows]
-    path: list[Doubles]
+    rows: list[_core.QuantisedRows]  # Of one row each, in the order in which they are sampled.
+    path: list[Doubles]  # Coefficients before each step.
     samples: list[set[int]]
 
     def gradient(self, row: int, theta: Doubles, clip: float) -> Sums:
@@ -51,20 +42,13 @@ class Steps:
 
 
 def moved_share(first: Recording, second: Recording) -> float:
-    """Put both tables on the path of the first, with coupled samples.
+    """Put both tables on the path of the first, with coupled samples; return how far a sum moved.
 
     Rows that are in both tables are in the same samples, and add the same; the one that came, or
     went, is taken to be in each sample.
 
-    Returns
-    -------
-    float
-        How far a sum moved, at most, as a share of the sensitivity.
-
-    Raises
-    ------
-    Leak
-        If the core did something else with one of the tables, if a row that is in both adds
+    Returns: the share of the sensitivity, at most.
+    Raises Leak if the core did something else with one of the tables, if a row that is in both adds
         something else, or if a sum moved by more than its sensitivity.
     """
     mine, theirs = _steps_of(_descent(first)), _steps_of(_descent(second))

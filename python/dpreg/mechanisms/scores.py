@@ -108,29 +108,20 @@ def canonical_lipschitz(
 
     Parameters
     ----------
-    scores : array, shape (d,)
-        Private.
     k : int
         How many, 1 <= k <= d.  For k = 1 `peel` is more accurate.
-    eps, sensitivity
-        As for `peel`.
     gamma : float, default 0.5
         In [0, 1): the weight of the worst score in the set, against that of the best score
         outside.
     noise : {"exponential", "gumbel"}
         With Gumbel noise this is the exponential mechanism over all sets.
-    one_sided, score_range, rng
+    scores, eps, sensitivity, one_sided, score_range, rng
         As for `peel`.
 
     Returns
     -------
     ndarray of int, shape (k,)
         Positions, ascending: a set.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a score.
 
     Privacy
     -------

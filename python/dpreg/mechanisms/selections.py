@@ -100,8 +100,6 @@ def dp_sis(
     ----------
     X : array, shape (n, d)
         Candidates, one record a row.  Private.  NaN counts as the centre of the bounds.
-    y, k, eps
-        As for `dp_kendall`.
     x_bounds : (low, high)
         Public; each a number or an array of length d.  Mapped to [-1, 1]; what is outside is
         clipped.
@@ -109,7 +107,7 @@ def dp_sis(
         Public numbers.
     top_k, gamma, noise
         See `dpreg.DPSIS`.
-    rng
+    y, k, eps, rng
         As for `dp_kendall`.
 
     Returns
@@ -117,11 +115,6 @@ def dp_sis(
     ndarray of int, shape (k,)
         Columns: ascending with ``top_k="canonical"``, in the order they were chosen with
         ``"peel"``.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
 
     Privacy
     -------
@@ -170,24 +163,17 @@ def sub_lasso(
     ----------
     X : array, shape (n, d)
         Candidates, one record a row.  Private.  Rows that are not finite are passed over.
-    y, k, eps
-        As for `dp_kendall`.
     models : int or {"sqrt(n)", "n/k", "n/d"}
         How many fits; n is the noisy number of rows.
     penalty, partition, count_share
         See `dpreg.TwoStage`.
-    rng
+    y, k, eps, rng
         As for `dp_kendall`.
 
     Returns
     -------
     ndarray of int, shape (k,)
         Columns in the order they were chosen.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
 
     Privacy
     -------

@@ -57,25 +57,13 @@ def schema_from_dict(data: Mapping[str, Mapping[str, Any]]) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class NewRows:
-    """Complete rows of new data, the intercept included.
+    """Complete rows of new data, the intercept included."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (complete rows, c)
-    kept : ndarray, shape (complete rows,)
-    total : int
-        Rows of the new data.
-    index : Index or None
-        Of the new data, if they had one.
-    names : tuple of str
-        Of the columns of X, without the intercept.
-    """
-
-    X: Doubles
-    kept: NDArray[np.int64]
-    total: int
-    index: pd.Index | None = None
-    names: tuple[str, ...] = ()
+    X: Doubles  # Shape (complete rows, c).
+    kept: NDArray[np.int64]  # Where they are among the rows of the new data.
+    total: int  # Rows of the new data.
+    index: pd.Index | None = None  # Of the new data, if they had one.
+    names: tuple[str, ...] = ()  # Of the columns of X, without the intercept.
 
     def series(self, values: Doubles) -> pd.Series:
         """Return one value a row of the new data, NaN for incomplete rows."""

@@ -63,10 +63,7 @@ _PATIENCE = 2.0
 class Documented(click.Command):
     """A command whose help has examples, and a section that is put together when it is read.
 
-    Parameters
-    ----------
-    details : tuple of str and callable, optional
-        Title and text.
+    details: title and text.
     """
 
     def __init__(
