@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,7 @@ def random_call(rng: Generator) -> PublicCall:
     """Draw one call; a few of them are refused, which must not depend on the data either."""
     kinds, weights = zip(*_KINDS, strict=True)
     kind = int(rng.choice(len(kinds), p=np.array(weights) / sum(weights)))
-    call: PublicCall = kinds[kind](rng)
-    call = with_factors(rng.spawn(1)[0], varied(rng.spawn(1)[0], call))
+    call = with_factors(rng.spawn(1)[0], varied(rng.spawn(1)[0], kinds[kind](rng)))
     if call.of_arrays:
         return call
     stratum = one_of(rng, STRATA) if rng.random() < 0.08 else None
@@ -69,19 +69,6 @@ def _without(call: PublicCall, *names: str) -> dict[str, Any]:
 
 def _boosted(rng: Generator) -> BoostedAdaSSP:
     return BoostedAdaSSP() if rng.random() < 0.8 else BoostedAdaSSP(rounds=3, average=1)
-
-
-def _linear(rng: Generator) -> PublicCall:
-    """Least squares with errors, weights, offsets, panels: the default of `dp_lm`."""
-    return _fit(rng, "dp_lm", _boosted(rng))
-
-
-def _generalized(rng: Generator) -> PublicCall:
-    return _fit(rng, "dp_glm", _boosted(rng), one_of(rng, _FAMILIES))
-
-
-def _adassp(rng: Generator) -> PublicCall:
-    return _fit(rng, "dp_lm", AdaSSP())
 
 
 def _auto(rng: Generator) -> PublicCall:
@@ -298,8 +285,10 @@ def _arrays(rng: Generator) -> PublicCall:
     return PublicCall(name, "y a b", (epsilon, delta), options)
 
 
-_KINDS = (
-    (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
+_KINDS: tuple[tuple[Callable[[Generator], PublicCall], int], ...] = (
+    (lambda rng: _fit(rng, "dp_lm", _boosted(rng)), 24),
+    (lambda rng: _fit(rng, "dp_glm", _boosted(rng), one_of(rng, _FAMILIES)), 30),
+    (lambda rng: _fit(rng, "dp_lm", AdaSSP()), 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
     (random_hazards, 4), (random_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
 )  # fmt: skip

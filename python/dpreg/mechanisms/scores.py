@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles
 from dpreg.base.errors import shown
 from dpreg.estimation.selection.base import check_choice, check_k
 from dpreg.mechanisms._inputs import doubles, indices
@@ -81,9 +80,10 @@ def peel(
     values, epsilon = doubles("scores", scores, 1), check_epsilon(eps)
     k = check_k(k, len(values), "scores")
     check_choice(epsilon / k)
+    # -infinity would be taken as excluded, which is public; here it is a score.
+    largest = np.finfo(np.float64).max
     chosen = _core.peel(
-        # -infinity would be taken as excluded, which is public; here it is a score.
-        _finite(values),
+        np.nan_to_num(values, nan=-largest, posinf=largest, neginf=-largest),
         k=k,
         range=_range_of(sensitivity, one_sided=one_sided, score_range=score_range),
         epsilon=epsilon,
@@ -155,11 +155,6 @@ def canonical_lipschitz(
         bits=bit_source(rng),
     )
     return indices([int(i) for i in chosen])
-
-
-def _finite(values: Doubles) -> Doubles:
-    largest = np.finfo(np.float64).max
-    return np.nan_to_num(values, nan=-largest, posinf=largest, neginf=-largest)
 
 
 def _range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:

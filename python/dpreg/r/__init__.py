@@ -126,13 +126,10 @@ def from_r(value: Any) -> pd.DataFrame | DPResults | NotReleased:
         value = ro.globalenv[value]
     for kind in getattr(value, "rclass", ()):
         if kind in _RESULTS:
-            found: DPResults | NotReleased = _RESULTS[kind].from_json(_json_of(value))
+            text = value[list(value.names).index("json")][0]
+            found: DPResults | NotReleased = _RESULTS[kind].from_json(text)
             return found
     return frame_from_r(value)
-
-
-def _json_of(value: Any) -> str:
-    return str(value[list(value.names).index("json")][0])
 
 
 converter = in_notebooks(from_r, to_r)

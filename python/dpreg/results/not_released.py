@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from dpreg.base.errors import PYTHON, Face, Words, told
@@ -85,7 +86,7 @@ class NotReleased(Exception):  # noqa: N818
         return False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._fields(),)
+        return partial(NotReleased, **self._fields()), ()
 
     def _fields(self) -> dict[str, Any]:
         names = ("formula", "method", "reason", "units", "privacy", "selected")
@@ -149,7 +150,3 @@ _OF_A_MODEL = (
     "params", "bse", "conf_int", "predict", "pvalues", "tvalues", "tidy", "t_test", "wald_test",
     "f_test", "anova", "wald_test_terms",
 )  # fmt: skip
-
-
-def _rebuild(fields: dict[str, Any]) -> NotReleased:
-    return NotReleased(**fields)

@@ -122,7 +122,10 @@ def design_rows(
     for name in spec.regressors:
         if name not in source.schema:
             raise SchemaError("data", *no_column(name, source.schema))
-        _check_kind(spec.schema[name], source.schema[name])
+        new = source.schema[name]
+        if spec.schema[name].levels is None and new.kind != "numeric":
+            problem = f"column {name!r} was numeric in the fit and holds {new.holds} here"
+            raise SchemaError("data", problem, "convert it to numbers before the call")
     blocks, kept, total = [np.empty((0, len(spec.names)))], [np.empty(0, dtype=np.int64)], 0
     for batch in source.batches(spec.needed(response=False)):
         rows = spec.rows(batch, response=False)
@@ -139,12 +142,6 @@ def _index_of(data: Any) -> pd.Index | None:
     import pandas as pd
 
     return data.index if isinstance(data, pd.DataFrame) else None
-
-
-def _check_kind(fitted: Column, new: Column) -> None:
-    if fitted.levels is None and new.kind != "numeric":
-        problem = f"column {new.name!r} was numeric in the fit and holds {new.holds} here"
-        raise SchemaError("data", problem, "convert it to numbers before the call")
 
 
 def mean_intervals(
