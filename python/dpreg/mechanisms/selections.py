@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpreg import _core
 from dpreg.base.errors import shown
 from dpreg.data.bounds import checked_bounds
 from dpreg.data.design import Design
@@ -16,11 +18,6 @@ from dpreg.estimation.selection.base import Selector
 from dpreg.mechanisms._inputs import design_of, indices
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpreg import _core
 
 
 def dp_kendall(
