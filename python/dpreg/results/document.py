@@ -60,13 +60,7 @@ class Saved:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
+        """Read what `to_json` wrote; a ValueError if `text` is something else."""
         what, kind, number = cls._document
         with reading(what, number):
             wanted = {kind: float, **_template_of(typing.cast(Any, cls), cls._blank)}

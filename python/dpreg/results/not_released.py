@@ -99,13 +99,7 @@ class NotReleased(Exception):  # noqa: N818
 
     @classmethod
     def from_json(cls, text: str) -> NotReleased:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
+        """Read what `to_json` wrote; a ValueError if `text` is something else."""
         with reading("this does not say that a mechanism declined", _FORMAT):
             found = parsed(text, _DOCUMENT, _FORMAT)
             privacy = Certificate.from_dict(found.pop("privacy"))
