@@ -210,10 +210,7 @@ def _group_levels(
 
 
 def _statistic(
-    edges: Doubles,
-    groups: Mapping[str, tuple[Level, ...]],
-    *,
-    entry: bool,
+    edges: Doubles, groups: Mapping[str, tuple[Level, ...]], *, entry: bool
 ) -> ExitCounts:
     """Return what is counted: combinations of levels are numbered, the last running fastest."""
     codes: list[float] = []

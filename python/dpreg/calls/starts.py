@@ -36,13 +36,7 @@ _SEEN, _LEAST_RESIDUAL = 3.0, 1e-3
 
 
 def start_for(
-    start: object,
-    terms: Terms,
-    schema: Schema,
-    method: Method,
-    *,
-    selects: bool,
-    inference: bool,
+    start: object, terms: Terms, schema: Schema, method: Method, *, selects: bool, inference: bool
 ) -> Start | None:
     """Return where a fit starts, if the call can use it."""
     if start is None:

@@ -36,12 +36,7 @@ from dpreg.estimation.base import (
 from dpreg.estimation.blocks.block_glm import fit_glm_blocks
 from dpreg.estimation.blocks.model_rows import assigned, rows_of_models
 from dpreg.estimation.blocks.model_vector import Layout, coefficients
-from dpreg.estimation.blocks.tukey_report import (
-    NOT_PASSED,
-    declined,
-    parts_of,
-    too_few,
-)
+from dpreg.estimation.blocks.tukey_report import NOT_PASSED, declined, parts_of, too_few
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.planning.tukey import (
@@ -173,10 +168,7 @@ class TukeyEM:
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
             raise BudgetError(
                 "delta",
-                (
-                    f"{delta:.3g} is too small for ",
-                    Setting("method", "tukey"),
-                ),
+                (f"{delta:.3g} is too small for ", Setting("method", "tukey")),
                 ("write a larger one, such as ", Setting("delta", 1e-10)),
             )
         if self.models is not None:

@@ -34,7 +34,7 @@ def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
 
 @command(
     'dpreg multinomial "choice ~ age + income" travel.parquet --eps 1 '
-    "--levels choice=bus,car,train --json fit.json",
+    "--levels choice=bus,car,train --json fit.json"
 )
 @fitting(
     *shared("weights", "weight_limit"),
