@@ -115,12 +115,6 @@ check_stratum <- function(stratum, data) {
 levels_seen <- function(levels, unit, stratum)
   if (is.list(levels)) levels[setdiff(names(levels), c(unit, stratum$column))] else levels
 
-# Position of each row's level, -1 where it has none.
-pack_strata <- function(x, levels) {
-  x <- if (is.character(levels)) comparable_text(as.character(x)) else as.numeric(x)
-  writeBin(match(x, levels, nomatch = 0L) - 1L, raw(), endian = "little")
-}
-
 # Weights of rows and offsets of linear predictors.
 
 # The name of a column, typed as lm() takes it or as text.
