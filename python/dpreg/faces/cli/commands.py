@@ -24,11 +24,10 @@ from dpreg.faces.cli.shell import (
     FAILED,
     INTERRUPTED,
     REFUSED,
-    SHELL,
     close_quietly,
-    know_options,
     refused,
 )
+from dpreg.faces.cli.words import SHELL, know_options
 from dpreg.version import __version__
 
 _EPILOG = """\
