@@ -156,7 +156,7 @@ def small_fit(**request):
 
     matrix = {"response": "y", "names": ["x"], "intercept": True, "ranges": {}, "unit": None,
               "read": read}  # fmt: skip
-    return call("lm", {"formula": "y ~ x", "eps": 1.0, "matrix": matrix, "rng": "1", **request})
+    return call("lm", {"formula": "y ~ x", "eps": 1.0, "matrix": matrix, "rng": 1.0, **request})
 
 
 def test_r_is_told_how_far_a_release_has_come_once_it_takes_long(monkeypatch):

@@ -1,21 +1,22 @@
 # What crosses to Python and back: plain values. Scalars stay scalars, longer vectors become lists.
 
 as_sent <- function(x) {
-  if (inherits(x, "dp_options"))
-    return(list(kind = x$kind, options = lapply(x$options, as_sent)))
   if (is.list(x)) return(lapply(x, as_sent))
   if (length(x) > 1L || !is.null(names(x))) return(lapply(as.list(x), as_sent))
   x
 }
 
-# As text: R has no integers beyond 2^31.
-seed_sent <- function(rng) {
-  if (is.null(rng)) return(NULL)
-  if (!is.numeric(rng) || length(rng) != 1L || is.na(rng) || rng < 0 || rng != trunc(rng) || rng >= 2^53)
-    refuse("rng must be NULL (private) or a whole number below 2^53, for a reproducible result ",
-           "that is not private; write rng = 1, or leave rng out")
-  format(rng, scientific = FALSE, digits = 17)
+# An argument that is one value, or options. Of anything else Python is told what it is, to refuse it: NA
+# would be TRUE there.
+one_sent <- function(x) {
+  if (is.null(x)) return(NULL)
+  if (inherits(x, "dp_options")) return(list(kind = x$kind, options = lapply(x$options, option_sent)))
+  plain <- is_text(x) || isTRUE(x) || isFALSE(x) || (is.numeric(x) && length(x) == 1L && is.finite(x))
+  if (plain && !is.object(x)) unname(x) else list(described = described(x))
 }
+
+# Of options some are several names.
+option_sent <- function(x) if (is.character(x) && length(x) > 1L && !anyNA(x)) as.list(x) else one_sent(x)
 
 # Numbers of an answer, in the shape that they had; what was not released is NA. A list without names is
 # one of texts, and may be empty.

@@ -1,25 +1,19 @@
-# What releases begin with, and what they send: each argument is checked and sent by its name.
+# What releases begin with, and what they send: each argument by its name, for Python to check.
 
-# Arguments that are one number, each with an example for whoever gave something else.
-NUMBERS_GIVEN <- c(eps = "1", mu = "0.5", rho = "0.1", delta = "1e-6", k = "5", split = "0.5", max_rows = "5",
-                   weight_limit = "10", memory = "2e9", propensity = "0.5", blocks = "12", threshold = "0.2",
-                   n = "50000", d = "10", effect = "0.2", power = "0.8", events = "1000", event_rate = "0.3",
-                   classes = "4", treated = "0.5")
 # Arguments that are a name in quotes.
 QUOTED <- c("unit", "treatment", "strata", "time_varying", "method", "select")
-FLAGS_GIVEN <- c("inference", "fit_stats", "diagnostics")
 
-# What is sent in another form than it was given.
+# What is not sent as one value.
 SENT <- list(
-  budget = function(x) budget_sent(x), rng = function(x) seed_sent(x), family = function(x) family_sent(x),
+  budget = function(x) budget_sent(x), family = function(x) one_sent(family_sent(x)),
   bounds = function(x) lapply(x, as.list), time_varying = as.list, cuts = function(x) as.list(as.double(x)),
   overlap = function(x) as.list(as.double(x))
 )
 
-#' The arguments of the function that calls it, checked
+#' The arguments of the function that calls it
 #'
-#' What is not given, or `NULL`, is left to Python, whose defaults these are; delta may be a share of the
-#' budget's.
+#' What is not given, or `NULL`, is left to Python, whose defaults these are and which says what has to be
+#' given; delta may be a share of the budget's. Checked here is what is about the data, or is used here.
 #'
 #' @param name Of the function.
 #' @param hints What to write in place of arguments of other packages.
@@ -33,7 +27,6 @@ begun <- function(name, hints, ...) {
   typed <- match.call(f, sys.call(sys.parent()), envir = parent.frame(2L))
   absent <- function(argument) eval(call("missing", as.name(argument)), frame)
   needs_data(absent("data"), given_formula(typed$formula, frame))
-  needs_eps(absent("eps"))
   # Before all else: dp_records() stops here when the call is evaluated again.
   force(frame$data)
   others <- setdiff(names(formals(f)), c("formula", "data", "weights", "statistic", "..."))
@@ -42,10 +35,7 @@ begun <- function(name, hints, ...) {
   # Without the call of mget(), which nobody typed.
   given <- tryCatch(mget(Filter(Negate(absent), others), frame),
                     simpleError = function(e) stop(conditionMessage(e), call. = FALSE))
-  check_numbers(given["eps"])
   given <- Filter(Negate(is.null), given)
-  check_numbers(given)
-  for (argument in intersect(FLAGS_GIVEN, names(given))) check_flag(given[[argument]], argument)
   check_bounds(given$bounds)
   budget_sent(given$budget)
   check_unit(given$unit, data)
@@ -61,16 +51,10 @@ given_formula <- function(typed, frame) {
   })
 }
 
-check_numbers <- function(given) {
-  for (name in intersect(names(NUMBERS_GIVEN), names(given)))
-    check_number(given[[name]], name, NUMBERS_GIVEN[[name]])
-}
-
 # What is given of levels and units is used here: they are among the columns that are sent.
 sent_of <- function(given) {
   sent <- given[setdiff(names(given), c("levels", "unit"))]
-  for (name in intersect(names(SENT), names(sent))) sent[[name]] <- SENT[[name]](sent[[name]])
-  lapply(sent, as_sent)
+  Map(function(x, name) if (name %in% names(SENT)) as_sent(SENT[[name]](x)) else one_sent(x), sent, names(sent))
 }
 
 # The public side of a problem and what was given; `...`: more, of which what is NULL is left out.

@@ -41,7 +41,7 @@ dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit =
   if (!is.data.frame(data)) refuse("data must be a data frame, whose rows `statistic` is given, not ", described(data))
   asked <- begun("dp_test", LM_HINTS, ...)
   request <- c(sent_of(asked$given[names(asked$given) != "threshold"]), list(
-    name = name, threshold = threshold, unit = unit,
+    name = name, threshold = one_sent(threshold), unit = unit,
     p_value = function(block) p_value_of(statistic, data, block),
     labels = function() pack_labels(if (is.null(unit)) seq_len(nrow(data)) else data[[unit]])
   ))

@@ -46,32 +46,15 @@
 dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL, mu = NULL, rho = NULL,
                       name = NULL, user = NULL, ...) {
   no_more("dp_budget()", BUDGET_HINTS, ...)
-  totals <- Filter(Negate(is.null), list(eps = eps, mu = mu, rho = rho))
-  check_numbers(totals)
-  check_number(delta, "delta", "1e-5")
-  check_text(accounting, "accounting", "\"gdp\"")
-  check_text(name, "name", "\"visits\"")
-  check_text(user, "user", "\"ada\"")
-  if (!is.null(ledger)) {
-    if (!is_text(ledger) || !nzchar(ledger))
-      refuse("ledger must be the path of a file, not ", described(ledger))
+  if (is_text(ledger) && nzchar(ledger)) {
     if (ledger %in% c("basic", "gdp", "zcdp"))
       refuse("ledger must be the path of a file; write accounting = ", described(ledger), ", or ",
              described(file.path(".", ledger)), " for a file of that name")
     ledger <- absolute(ledger)
   }
-  if (!length(totals)) {
-    if (is.null(ledger))
-      refuse("eps: the total is missing; write dp_budget(eps = 1), or name the ledger of a budget")
-    if (!missing(delta) || !is.null(accounting) || !is.null(name))
-      refuse("eps: the total is missing; to open an existing ledger give its path only: ",
-             "dp_budget(ledger = \"path\")")
-    asked <- list(ledger = ledger, user = user)
-  } else {
-    asked <- c(totals, list(delta = delta, ledger = ledger, accounting = accounting, name = name,
-                            user = user))
-  }
-  made <- call_python("new_budget", Filter(Negate(is.null), asked))
+  asked <- list(eps = eps, mu = mu, rho = rho, delta = if (!missing(delta)) delta, ledger = ledger,
+                accounting = accounting, name = name, user = user)
+  made <- call_python("new_budget", lapply(Filter(Negate(is.null), asked), one_sent))
   structure(Filter(Negate(is.null), c(made, list(ledger = ledger, user = user))), class = c("dp_budget", "dp_result"))
 }
 

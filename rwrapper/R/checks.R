@@ -1,11 +1,4 @@
-# Arguments whose mistakes Python would name in its own words, or read as something else: NA
-# is TRUE there.
-
-needs_eps <- function(missing) {
-  if (missing)
-    refuse("eps must be given; write eps = 1, a common choice (a smaller eps is more private), or ",
-           "compute it with dp_plan()")
-}
+# What is about the data, or used here. Python checks all else (see one_sent()).
 
 needs_data <- function(missing, formula) {
   if (is.data.frame(formula))
@@ -54,15 +47,6 @@ one_of <- function(x) {
 check_flag <- function(x, name) {
   if (is.logical(x) && length(x) == 1L && !is.na(x)) return(invisible())
   refuse(name, " must be TRUE or FALSE, not ", described(x))
-}
-
-check_method <- function(x, name, options = TRUE) {
-  if (is_text(x) || (options && inherits(x, "dp_options"))) return(invisible())
-  refuse(name, " must be one name, such as ", name, " = ",
-         if (name == "select") "\"kendall\"" else "\"auto\"",
-         if (options) ", or what a function of options returns, such as ",
-         if (options) if (name == "select") "DPKendall()" else "TukeyEM()",
-         ", not ", described(x))
 }
 
 check_bounds <- function(bounds) {

@@ -139,7 +139,6 @@ dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NU
 
 private_fit <- function(name, asked, start = NULL) {
   given <- asked$given
-  for (argument in intersect(c("method", "select"), names(given))) check_method(given[[argument]], argument)
   chosen <- if (inherits(asked$formula, "dp_selection")) asked$formula
   if (!is.null(chosen) && !is.null(given$select))
     refuse("select: the formula is a selection already; leave select out")
@@ -216,7 +215,7 @@ EXPOSURE <- "offset(log(exposure))"
 new_fit <- function(answer, design, call) {
   formula <- without_records(design$formula)
   if (!isTRUE(answer$released))
-    return(new_result("dp_not_released", answer, c("method", "reason", "advice", "text"), nobs = answer$units,
+    return(new_result("dp_not_released", answer, c("method", "reason", "advice", "text", "json"), nobs = answer$units,
                       formula = formula, selected = answer$selected, call = call))
   names <- sub("^Intercept$", "(Intercept)", answer$names)
   terms <- design$terms
@@ -248,7 +247,7 @@ new_fit <- function(answer, design, call) {
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
     xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
-    family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, start = answer$start
+    family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, json = answer$json
   )
   # insight takes what has a part that is NULL for nothing at all.
   structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
@@ -273,38 +272,6 @@ certificate <- function(answer) structure(answer$privacy, class = "dp_certificat
 without_records <- function(formula) {
   if (!is.null(formula)) environment(formula) <- globalenv()
   formula
-}
-
-#' The same object for a fit that was made in Python
-#'
-#' Terms come with it when R reads the formula the same way: then it can predict here too.
-#' @noRd
-fit_from_python <- function(answer) {
-  formula <- tryCatch(stats::as.formula(answer$formula, globalenv()), error = function(e) NULL)
-  alone <- list(formula = formula)
-  answer <- unpacked(answer)
-  if (!isTRUE(answer$released)) return(new_fit(answer, alone, NULL))
-  answer$names <- gsub("\\[T\\.([^]]*)\\]", "\\1", answer$names)
-  design <- tryCatch(design_of_schema(formula, answer$schema), error = function(e) alone)
-  names <- sub("^Intercept$", "(Intercept)", answer$names)
-  # Columns of a basis are numbered.
-  numbered <- gsub("\\[([0-9]+)\\]", "\\1", names)
-  if (!all(names %in% design$names) && all(numbered %in% design$names)) {
-    answer$names <- gsub("\\[([0-9]+)\\]", "\\1", answer$names)
-    names <- numbered
-  }
-  new_fit(answer, if (all(names %in% design$names)) design else alone, NULL)
-}
-
-design_of_schema <- function(formula, schema) {
-  # What formulaic does with every factor.
-  old <- options(contrasts = c("contr.treatment", "contr.treatment"))
-  on.exit(options(old))
-  bounds <- lapply(Filter(Negate(is.null), lapply(schema, `[[`, "bounds")), unlist)
-  design_of(formula, structure(lapply(schema, function(column)
-    if (is.null(column$levels)) numeric() else factor(character(), unlist(column$levels))),
-    class = "data.frame", row.names = integer()),
-    bounds = if (length(bounds)) bounds)
 }
 
 with_names <- function(m, names) {

@@ -56,34 +56,16 @@ LINKS <- c(binomial = "logit", poisson = "log", gaussian = "identity", Gamma = "
 OTHER_LINKS <- c("probit", "cloglog")
 
 family_sent <- function(family) {
-  if (inherits(family, "dp_options") && family$kind == "Quantile") return(family)
   if (is.function(family)) family <- family()
-  if (inherits(family, "family")) {
-    if (startsWith(family$family, "Negative Binomial")) return(negative_binomial_sent(family))
-    canonical <- LINKS[family$family]
-    other <- family$family == "binomial" && family$link %in% OTHER_LINKS
-    if (!is.na(canonical) && family$link != canonical && !other)
-      refuse("family: the link of ", family$family, " is ", canonical,
-             if (family$family == "binomial") ", probit or cloglog", "; write family = ",
-             family$family, if (family$family == "Gamma") "(link = \"log\")" else "()")
-    family <- if (family$family == "Gamma") "gamma" else family$family
-  }
-  if (is_text(family) && family %in% FAMILIES) return(family)
-  refuse("family must be binomial(), poisson(), gaussian(), Gamma(\"log\"), negative.binomial(theta) or ",
-         "Quantile(0.9), not ", described(family), family_hint(family))
-}
-
-FAMILIES <- c("gaussian", "binomial", "poisson", "gamma", "negativebinomial", "quantile")
-
-family_hint <- function(family) {
-  if (!is_text(family)) return(NULL)
-  meant <- c(quasipoisson = "poisson()", quasibinomial = "binomial()", logit = "binomial()", logistic = "binomial()",
-             probit = "binomial(link = \"probit\")", normal = "gaussian()")
-  near <- nearest(family, FAMILIES)
-  write <- if (family %in% names(meant)) meant[[family]] else if (length(near)) paste0("\"", near[1L], "\"")
-  if (is.null(write)) return(NULL)
-  paste0("; write family = ", write,
-         if (startsWith(family, "quasi")) ", whose standard errors allow for overdispersion already")
+  if (!inherits(family, "family")) return(family)
+  if (startsWith(family$family, "Negative Binomial")) return(negative_binomial_sent(family))
+  canonical <- LINKS[family$family]
+  other <- family$family == "binomial" && family$link %in% OTHER_LINKS
+  if (!is.na(canonical) && family$link != canonical && !other)
+    refuse("family: the link of ", family$family, " is ", canonical,
+           if (family$family == "binomial") ", probit or cloglog", "; write family = ",
+           family$family, if (family$family == "Gamma") "(link = \"log\")" else "()")
+  if (family$family == "Gamma") "gamma" else family$family
 }
 
 # Of MASS: theta is in the name, and with all digits where its variance is made.

@@ -3,36 +3,12 @@
 
 new_options <- function(kind, ...) {
   no_more(paste0(kind, "()"), OPTION_HINTS, ...)
-  frame <- parent.frame()
-  defaults <- formals(sys.function(sys.parent()))
-  defaults <- defaults[names(defaults) != "..."]
-  given <- mget(names(defaults), envir = frame)
-  for (name in names(given)) check_option(given[[name]], name, defaults[[name]])
-  structure(list(kind = kind, options = given), class = "dp_options")
+  names <- setdiff(names(formals(sys.function(sys.parent()))), "...")
+  structure(list(kind = kind, options = mget(names, parent.frame())), class = "dp_options")
 }
 
 OPTION_HINTS <- c(standardisation = "leave it out: columns are scaled by a few noisy counts",
                   inference = "write inference = TRUE in the call of dp_lm()")
-
-# The type is that of the default; options whose default is NULL are numbers, but for these.
-check_option <- function(x, name, default) {
-  if (is.null(x) && is.null(default)) return(invisible())
-  if (name == "standardisation") {
-    if (inherits(x, "dp_options") && x$kind == "Standardisation") return(invisible())
-    refuse(name, " must be made by Standardisation(), not ", described(x))
-  }
-  if (name == "candidates") {
-    if (is.character(x) && length(x) && !anyNA(x)) return(invisible())
-    refuse(name, " must be names of methods, such as c(\"adassp\", \"tukey\"), not ", described(x))
-  }
-  if (is.character(default) || name == "screen") {
-    if (is_text(x)) return(invisible())
-    refuse(name, " must be one name",
-           if (is.character(default)) paste0(", such as ", name, " = ", deparsed(default)),
-           ", not ", described(x))
-  }
-  check_number(x, name, if (is.null(default)) "100" else deparsed(default))
-}
 
 #' Options of the methods
 #'

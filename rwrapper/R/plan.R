@@ -52,20 +52,10 @@
 dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
                     family = stats::gaussian(), effect = NULL, power = NULL, events = NULL,
                     event_rate = NULL, classes = NULL, treated = NULL) {
-  if (missing(d)) refuse("d must be given: the number of columns of the design, such as d = 10")
-  check_numbers(list(d = d, delta = delta))
-  check_method(method, "method", options = FALSE)
+  given <- mget(c("n", if (!missing(d)) "d", "eps", "delta", "method", "effect", "power", "events", "event_rate",
+                  "classes", "treated"))
+  if (!missing(family)) given <- c(given, list(family = family_sent(family), link = link_sent(family)))
   # What is left out is not sent: Python finds it.
-  given <- Filter(Negate(is.null), list(n = n, eps = eps, effect = effect, power = power, events = events,
-                                        event_rate = event_rate, classes = classes, treated = treated))
-  check_numbers(given)
-  if (!missing(family)) {
-    own <- is_text(family) && family %in% PLANNED
-    given <- c(given, list(family = if (own) family else family_sent(family), link = link_sent(family)))
-  }
-  structure(call_python("plan", c(list(d = d, delta = delta, method = method), given)),
-            class = c("dp_plan", "dp_result"))
+  answer <- call_python("plan", lapply(Filter(Negate(is.null), given), one_sent))
+  structure(answer, class = c("dp_plan", "dp_result"))
 }
-
-# Models with plans of their own.
-PLANNED <- c("survival", "ordinal", "multinomial", "effect")

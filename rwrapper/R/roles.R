@@ -38,14 +38,9 @@ dp_partition <- function(budget, column, levels = NULL) {
   if (!inherits(budget, "dp_budget") || !is.null(budget$stratum))
     refuse("budget must be a whole budget, made by dp_budget(), not ",
            if (inherits(budget, "dp_budget")) "that of a stratum" else described(budget))
-  if (!is_text(column) || !nzchar(column))
-    refuse("column must be the name of one column, such as column = \"region\", not ",
-           described(column))
   levels <- if (is.factor(levels)) as.character(levels) else unname(unlist(levels))
-  if (!is.null(levels) && (!is.atomic(levels) || length(levels) < 2L || anyNA(levels) ||
-                           anyDuplicated(levels)))
-    refuse("levels: ", sQuote(column, FALSE), " needs at least two levels, all different, and none NA")
-  request <- list(budget = budget_sent(budget), column = column)
+  if (!is.null(levels) && (!is.atomic(levels) || anyNA(levels))) refuse("levels must be text or numbers, and none NA")
+  request <- list(budget = budget_sent(budget), column = one_sent(column))
   request$levels <- if (!is.null(levels)) as.list(if (is.character(levels)) enc2utf8(levels) else levels)
   known <- unlist(call_python("partition", request)$levels)
   strata <- lapply(seq_along(known), function(place) {
@@ -119,12 +114,6 @@ check_stratum <- function(stratum, data) {
 # What is declared of a column that the formula does not see is of no use to it.
 levels_seen <- function(levels, unit, stratum)
   if (is.list(levels)) levels[setdiff(names(levels), c(unit, stratum$column))] else levels
-
-# Position of each row's level, -1 where it has none.
-pack_strata <- function(x, levels) {
-  x <- if (is.character(levels)) comparable_text(as.character(x)) else as.numeric(x)
-  writeBin(match(x, levels, nomatch = 0L) - 1L, raw(), endian = "little")
-}
 
 # Weights of rows and offsets of linear predictors.
 

@@ -85,7 +85,9 @@ CONSTANT_TYPES <- c(
   labels = "any", levels = "any", table = "any", ref = "any", contr = "any"
 )
 
-COMPARES_ROWS <- "leave it out, or make the column before the call from public numbers"
+# One advice for several names.
+alike <- function(names, advice) stats::setNames(rep(advice, length(names)), names)
+
 # Functions that learn something from all rows, and what to write instead.
 LEARNS_FROM_DATA <- c(
   scale = "write scale(x, center = 50, scale = 10) with a public centre and width",
@@ -95,33 +97,23 @@ LEARNS_FROM_DATA <- c(
              "Boundary.knots = c(0, 6)) with public knots"),
   bs = paste("write bs(x, 5) and bounds = list(x = c(0, 6)) with public limits, or bs(x, knots = c(2, 4),",
              "Boundary.knots = c(0, 6)) with public knots"),
-  factor = "write factor(x, levels = c(\"a\", \"b\")) with public levels",
-  as.factor = "write factor(x, levels = c(\"a\", \"b\")) with public levels",
+  alike(c("factor", "as.factor"), "write factor(x, levels = c(\"a\", \"b\")) with public levels"),
   ordered = "write factor(x, levels = c(\"a\", \"b\"), ordered = TRUE) with public levels",
   cut = "write cut(x, breaks = c(0, 10, 20)) with public breaks",
   difftime = "write difftime(end, start, units = \"days\")",
   format = "write format(x, \"%Y-%m\") with a format of your own, without %OS",
   rank = "leave the ranks out: they compare rows",
-  mean = "write the public number itself", median = "write the public number itself",
-  min = "write the public number itself", max = "write the public number itself",
-  sd = "write the public number itself",
-  lag = COMPARES_ROWS, lead = COMPARES_ROWS, diff = COMPARES_ROWS, cumsum = COMPARES_ROWS,
-  ave = COMPARES_ROWS
+  alike(c("mean", "median", "min", "max", "sd"), "write the public number itself"),
+  alike(c("lag", "lead", "diff", "cumsum", "ave"), "leave it out, or make the column before the call from public numbers")
 )
 
 # Words of other packages, and what to write here.
 ELSEWHERE <- c(
-  s = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
-  te = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
-  lo = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
-  rcs = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
-  pspline = "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits",
+  alike(c("s", "te", "lo", "rcs", "pspline"), "write ns(x, 5) and bounds = list(x = c(0, 6)) with public limits"),
   cbind = paste("a model has one response: fit one after the other, or use dp_moments(); for successes and failures",
                 "make a row with 0 or 1 for each trial"),
   interaction = "write a:b, or a * b with main effects too",
-  Error = "write unit = \"block\" as an argument of the call: errors are clustered by unit",
-  strata = "write unit = \"person\" as an argument of the call: errors are clustered by unit",
-  cluster = "write unit = \"person\" as an argument of the call: errors are clustered by unit",
+  alike(c("Error", "strata", "cluster"), "write unit = \"person\" as an argument of the call: errors are clustered by unit"),
   weights = "write weights = w as an argument of the call"
 )
 

@@ -45,8 +45,6 @@
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
   asked <- begun("dp_select", LM_HINTS, ...)
-  if (missing(k)) refuse("k must be given: how many terms to keep, such as k = 5")
-  check_method(method, "method")
   design <- refuse_offsets(seen_design(asked), "dp_select()")
   answer <- call_release("select", request_of(asked, design))
   new_result("dp_selection", answer, setdiff(names(answer), "privacy"), formula = without_records(design$formula),

@@ -43,17 +43,11 @@ levels_of <- function(design) Filter(Negate(is.null), lapply(design$frame, base:
 # JSON, and the levels of factors, which Python does not see.
 start_sent <- function(start) {
   if (is.null(start)) return(NULL)
-  if (inherits(start, "dp_not_released"))
-    refuse("start was not released, so that there is nothing to start from; leave start out")
-  if (inherits(start, "dp_start")) return(start[c("json", "xlevels")])
   if (inherits(start, "dp_moments"))
     return(list(json = start$json, xlevels = Filter(Negate(is.null), lapply(start$columns, base::levels))))
-  if (!inherits(start, "dp_lm"))
+  if (!inherits(start, c("dp_lm", "dp_start", "dp_not_released")))
     refuse("start must be a released fit, moments or what public_start() returns, not ", described(start))
-  if (is.null(start$start))
-    refuse("start: has no scales and second moments of all columns; fits with ",
-           "method = \"boosted_adassp\" and standard errors have them; leave start out")
-  list(json = start$start, xlevels = start$xlevels)
+  start[c("json", "xlevels")]
 }
 
 check_start_levels <- function(start, design) {

@@ -17,7 +17,7 @@ import pytest
 import dpreg
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.faces.cli.commands import main
-from dpreg.faces.cli.shell import in_shell
+from dpreg.faces.cli.words import in_shell
 
 GRADES = "grade=Fair,Good,Very Good,Premium,Ideal"
 

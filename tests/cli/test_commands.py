@@ -11,7 +11,7 @@ import pytest
 
 import dpreg
 from dpreg.faces.cli.commands import main
-from dpreg.faces.cli.shell import in_shell
+from dpreg.faces.cli.words import in_shell
 
 
 def test_select(data, tmp_path, capsys):

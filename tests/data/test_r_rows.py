@@ -100,7 +100,7 @@ def test_the_release_is_that_of_a_formula(diamonds, tmp_path):
     sent = matrix(paths, ["price", "carat"], rows, names=["carat"], response="price")
     for more in ({}, {"unit": "person"}):
         wanted = dpreg.dp_lm("price ~ carat", paths, 1.0, 1e-5, rng=1, **more)
-        found = asked("lm", formula="price ~ carat", eps=1.0, delta=1e-5, rng="1", memory=1e6,
+        found = asked("lm", formula="price ~ carat", eps=1.0, delta=1e-5, rng=1.0, memory=1e6,
                       matrix={**sent, **more})  # fmt: skip
         np.testing.assert_array_equal(doubles(found["estimates"]), wanted.estimates)
 

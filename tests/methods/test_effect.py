@@ -15,7 +15,7 @@ from unsealed import arrays_of, opened
 import dpreg
 from dpreg.audit.recordings import Leak
 from dpreg.audit.replay import measure
-from dpreg.audit.replay_options import random_effect
+from dpreg.audit.replay_models import random_effect
 from dpreg.audit.replay_tables import random_case
 from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
 from dpreg.data import arms

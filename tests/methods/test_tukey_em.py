@@ -191,6 +191,12 @@ def test_declined_outcomes_explain_themselves(diamonds):
         _ = small.params
     with pytest.raises(dpreg.NotReleased):
         raise small
+    assert str(dpreg.NotReleased.from_json(small.to_json())) == str(small)
+    for text in ("{}", small.to_json().replace('"advice"', '"advise"'), small.privacy.to_json()):
+        with pytest.raises(ValueError, match="does not say that a mechanism declined"):
+            dpreg.NotReleased.from_json(text)
+    with pytest.raises(ValueError, match="start: was not released"):
+        dpreg.dp_lm("price ~ carat", diamonds, 1.0, start=small)
 
 
 @pytest.mark.parametrize("share", [0.001, 0.03, 0.1])

@@ -138,7 +138,7 @@ def test_a_plan_says_what_it_finds_and_is_plain_data(family, size, first):
         ({"family": "ordinal"}, "classes must be given; write classes=4"),
         ({"family": "multinomial", "classes": 1}, "classes must be an integer of at least 2"),
         ({"classes": 3}, "classes is for ordinal and multinomial"),
-        ({"family": ["ordinal"]}, "family must be one of 'gaussian'.*not a list"),
+        ({"family": ["ordinal"]}, "family must be one of 'gaussian'.*got a list"),
         ({"family": ["ordinal"], "classes": 3}, "classes is for ordinal and multinomial"),
         ({"family": "effect", "classes": 3}, "classes is for ordinal and multinomial"),
         ({"family": "ordinal", "classes": 3, "treated": 0.5}, "treated is for effect"),

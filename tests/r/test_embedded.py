@@ -129,20 +129,10 @@ def test_the_object_made_in_python_is_the_one_made_in_r(diamonds):
 def test_fits_go_to_r_and_back(diamonds):
     fit = dpreg.dp_lm("price ~ carat + depth", diamonds, 4.0, select="kendall", k=1, rng=1)
     back = dpreg.r.from_r(dpreg.r.to_r(fit))
-    for name in fit.__dataclass_fields__:
-        if name in ("schema", "notes", "privacy", "start"):
-            continue
-        np.testing.assert_array_equal(getattr(back, name), getattr(fit, name), err_msg=name)
-    assert back.privacy == fit.privacy
-    assert back.start.to_json() == fit.start.to_json()
-    assert back.conf_int().equals(fit.conf_int())
+    assert back.to_json() == fit.to_json()
     declined = dpreg.dp_lm("price ~ carat", diamonds[:50], 0.1, method="tukey", rng=1)
     again = dpreg.r.from_r(dpreg.r.to_r(declined))
-    assert (again.reason, again.units, again.privacy) == (
-        declined.reason,
-        declined.units,
-        declined.privacy,
-    )
+    assert again.to_json() == declined.to_json()
 
 
 def test_fits_that_r_made_are_results():
@@ -204,7 +194,7 @@ def test_exceptions_become_r_conditions():
     said = ro.r("tryCatch(dp_lm(price ~ carat, load_diamonds(), -1), error = function(e) class(e))")
     assert list(said)[:2] == ["dpreg_budget", "dpreg_error"]
     said = ro.r("tryCatch(dp_budget('much'), error = conditionMessage)")[0]
-    assert "eps must be one number" in said
+    assert "eps must be a number" in said
 
 
 def test_records_are_not_read_when_the_budget_refuses():

@@ -228,13 +228,7 @@ def sub_lasso(
     groups: Sequence[int] | None = None,
 ) -> Indices: ...
 def clipped_products(
-    x: Floats,
-    y: Floats,
-    *,
-    x_centres: Floats,
-    x_halves: Floats,
-    y_centre: float,
-    y_half: float,
+    x: Floats, y: Floats, *, x_centres: Floats, x_halves: Floats, y_centre: float, y_half: float
 ) -> NDArray[np.int64]: ...
 def clipped_scores(sums: NDArray[np.int64]) -> Floats: ...
 
@@ -290,12 +284,7 @@ class L1Gradient:
     tracked: NDArray[np.uint32]
     touched: NDArray[np.uint32]
     def __init__(
-        self,
-        design: UnitDesign,
-        y: Floats,
-        *,
-        l1: float,
-        start: Sequence[int] | NDArray[Any] = ...,
+        self, design: UnitDesign, y: Floats, *, l1: float, start: Sequence[int] | NDArray[Any] = ...
     ) -> None: ...
     def step(self, j: int, positive: bool) -> None: ...
     def drop(self, j: int) -> None: ...

@@ -14,18 +14,10 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much an audit may do.
+    """How much an audit may do."""
 
-    Attributes
-    ----------
-    scale : float
-        1 for the full audit, less for a quick one: runs are multiplied by it.
-    seed : int
-        Of the samples, so that a report can be repeated.
-    """
-
-    scale: float
-    seed: int
+    scale: float  # 1 for the full audit, less for a quick one: runs are multiplied by it.
+    seed: int  # Of the samples, so that a report can be repeated.
 
     def runs(self, full: int, least: int = 200) -> int:
         """Return how many runs to make of a check that makes `full` in the full audit."""
@@ -88,14 +80,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One audit of one claim.
-
-    Attributes
-    ----------
-    name : str
-    run : callable
-        ``run(effort) -> Finding``.
-    """
+    """One audit of one claim."""
 
     name: str
     run: Callable[[Effort], Finding]
@@ -121,17 +106,10 @@ def nothing_lost(name: str, mechanism: str, said: Callable[[int], Iterable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings of an audit.
-
-    Attributes
-    ----------
-    findings : tuple of Finding
-    note : str
-        About all of them.
-    """
+    """All findings of an audit."""
 
     findings: tuple[Finding, ...]
-    note: str = ""
+    note: str = ""  # About all of them.
 
     @property
     def holds(self) -> bool:

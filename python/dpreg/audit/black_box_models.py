@@ -31,11 +31,11 @@ _WEIGHTS = {"weights": "w", "weight_limit": 1.0}
 
 def _attack(
     name: str, function: Any, formula: str, tables: Tables, options: dict[str, Any],
-    seen: Any = None, runs: int = _RUNS,
+    seen: Any = None,
 ) -> Attack:  # fmt: skip
     """Attack by all coefficients, unless something else is `seen`."""
     asked = partial(function, formula, **options)
-    return of_call(name, asked, tables, seen or _coefficients, _DELTA, runs=runs)
+    return of_call(name, asked, tables, seen or _coefficients, _DELTA, runs=_RUNS)
 
 
 def _glm(family: str, tables: Tables, options: dict[str, Any]) -> Attack:
@@ -94,11 +94,8 @@ def _effect() -> Attack:
     options = {"treatment": "arm", "method": "difference", "bounds": {"y": (-1.0, 1.0)}}
     tables = joined({"y": values, "arm": arms}, {"y": 1.0, "arm": 1.0})
     name = "dp_effect(method='difference')"
-    return _attack(name, dp_effect, "y ~ 1", tables, options, _second_mean)
-
-
-def _second_mean(found: Any) -> tuple[float, ...]:
-    return (float(found.means[1]) if found.released else 0.0,)
+    second = lambda found: (float(found.means[1]) if found.released else 0.0,)  # noqa: E731
+    return _attack(name, dp_effect, "y ~ 1", tables, options, second)
 
 
 def _survival() -> Attack:

@@ -35,6 +35,8 @@ Generator = np.random.Generator
 # of the budget.
 LEVELS = {"c": ("u", "v", "w"), "p": ("1", "2", "3"), "r": tuple("ABCDEFGH")}
 STRATA = ("north", "south")
+# At little epsilon small tables are declined; at much, all stages are reached.
+_EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
 
 _FUNCTIONS: dict[str, Any] = {
     "dp_effect": dp_effect,
@@ -176,6 +178,16 @@ def with_levels(formula: str, options: dict[str, Any]) -> dict[str, Any]:
     words = "".join(c if c.isalnum() else " " for c in formula).split()
     used = {name: list(levels) for name, levels in LEVELS.items() if name in words}
     return {**options, "levels": used} if used else options
+
+
+def random_claim(rng: Generator) -> tuple[float, float]:
+    """Epsilon and delta."""
+    return one_of(rng, _EPSILONS), one_of(rng, _DELTAS)
+
+
+def random_units(rng: Generator, most: int = 3) -> dict[str, Any]:
+    """Units of several rows, of which 1 to `most` are used."""
+    return {"unit": "who", "max_rows": int(rng.integers(1, most + 1))}
 
 
 class _Raw(str):

@@ -18,14 +18,9 @@ FILES, _GROUP, _PARTS = ("parquet", "parquet files", "dask"), 7, 3
 
 @contextlib.contextmanager
 def held(table: pd.DataFrame, container: str) -> Iterator[Any]:
-    """Hold a table in a container, its rows in their order.
+    """Hold a table of doubles and text in a container, its rows in their order.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of doubles and text.
-    container : {"pandas", "dict", "pyarrow", "parquet", "parquet files", "dask"}
-        Without Dask a table of its partitions is one of pandas.
+    Without Dask a table of its partitions is one of pandas.
     """
     if container == "dict":
         yield {name: table[name].to_numpy() for name in table.columns}

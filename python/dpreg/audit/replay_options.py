@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dpreg.audit.replay_calls import LEVELS, STRATA, Generator, PublicCall, one_of, with_levels
+from dpreg.audit.replay_calls import (
+    LEVELS,
+    STRATA,
+    Generator,
+    PublicCall,
+    one_of,
+    random_claim,
+    random_units,
+    with_levels,
+)
 from dpreg.audit.replay_held import CONTAINERS
+from dpreg.audit.replay_models import random_classes, random_curve, random_effect, random_hazards
 from dpreg.audit.replay_varied import elsewhere, varied, with_factors
 from dpreg.base.families import (
     BINOMIAL,
@@ -37,30 +48,18 @@ _FAMILIES = (
     BINOMIAL, BINOMIAL, PROBIT, CLOGLOG, POISSON, POISSON, GAMMA, NegativeBinomial(0.5),
     NegativeBinomial(), Quantile(0.5), Quantile(0.9), GAUSSIAN,
 )  # fmt: skip
-# At little epsilon small tables are declined; at much, all stages are reached.
-_EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
 
 
 def random_call(rng: Generator) -> PublicCall:
     """Draw one call; a few of them are refused, which must not depend on the data either."""
     kinds, weights = zip(*_KINDS, strict=True)
     kind = int(rng.choice(len(kinds), p=np.array(weights) / sum(weights)))
-    call: PublicCall = kinds[kind](rng)
-    call = with_factors(rng.spawn(1)[0], varied(rng.spawn(1)[0], call))
+    call = with_factors(rng.spawn(1)[0], varied(rng.spawn(1)[0], kinds[kind](rng)))
     if call.of_arrays:
         return call
     stratum = one_of(rng, STRATA) if rng.random() < 0.08 else None
     call = dataclasses.replace(call, container=one_of(rng, CONTAINERS), stratum=stratum)
     return elsewhere(rng.spawn(1)[0], call)
-
-
-def _claim(rng: Generator) -> tuple[float, float]:
-    return one_of(rng, _EPSILONS), one_of(rng, _DELTAS)
-
-
-def _units(rng: Generator, most: int = 3) -> dict[str, Any]:
-    """Units of several rows, of which 1 to `most` are used."""
-    return {"unit": "who", "max_rows": int(rng.integers(1, most + 1))}
 
 
 def _without(call: PublicCall, *names: str) -> dict[str, Any]:
@@ -69,19 +68,6 @@ def _without(call: PublicCall, *names: str) -> dict[str, Any]:
 
 def _boosted(rng: Generator) -> BoostedAdaSSP:
     return BoostedAdaSSP() if rng.random() < 0.8 else BoostedAdaSSP(rounds=3, average=1)
-
-
-def _linear(rng: Generator) -> PublicCall:
-    """Least squares with errors, weights, offsets, panels: the default of `dp_lm`."""
-    return _fit(rng, "dp_lm", _boosted(rng))
-
-
-def _generalized(rng: Generator) -> PublicCall:
-    return _fit(rng, "dp_glm", _boosted(rng), one_of(rng, _FAMILIES))
-
-
-def _adassp(rng: Generator) -> PublicCall:
-    return _fit(rng, "dp_lm", AdaSSP())
 
 
 def _auto(rng: Generator) -> PublicCall:
@@ -95,7 +81,7 @@ def random_rare(rng: Generator) -> PublicCall:
     method = one_of(rng, (BoostedAdaSSP(), BoostedAdaSSP(), AdaSSP()))
     inference = {"inference": False} if rng.random() < 0.25 else {}
     formula = one_of(rng, ("y ~ a * b", "y ~ a * b", "y ~ a + b"))
-    return PublicCall("dp_lm", formula, _claim(rng), {"method": method, **inference})
+    return PublicCall("dp_lm", formula, random_claim(rng), {"method": method, **inference})
 
 
 def _tukey(rng: Generator) -> PublicCall:
@@ -106,7 +92,7 @@ def _tukey(rng: Generator) -> PublicCall:
     formula = one_of(rng, _FORMULAS[:8])
     if rng.random() < 0.3:
         options["unit"] = "who"
-    return PublicCall("dp_glm", formula, _claim(rng), with_levels(formula, options))
+    return PublicCall("dp_glm", formula, random_claim(rng), with_levels(formula, options))
 
 
 def _dpsgd(rng: Generator) -> PublicCall:
@@ -145,7 +131,7 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
     if family is not None:
         options |= _spelled_family(family)
     if panel or rng.random() < 0.3:
-        options |= _units(rng, 4)
+        options |= random_units(rng, 4)
     if not panel and rng.random() < 0.25:
         options["weights"] = "w"
         if rng.random() < 0.5:
@@ -163,86 +149,16 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
         # `random_case` has tables to start from.
         options["start"] = None
     options = with_levels(formula, options)
-    return PublicCall(function, formula, _claim(rng), _with_bounds(rng, formula, options))
+    return PublicCall(function, formula, random_claim(rng), _with_bounds(rng, formula, options))
 
 
 def _moments(rng: Generator) -> PublicCall:
     formula = one_of(rng, [each for each in _FORMULAS if "0 +" not in each])
     options: dict[str, Any] = {}
     if rng.random() < 0.4:
-        options |= _units(rng, 4)
+        options |= random_units(rng, 4)
     options = _with_bounds(rng, formula, with_levels(formula, options))
-    return PublicCall("dp_moments", formula, _claim(rng), options)
-
-
-def random_hazards(rng: Generator) -> PublicCall:
-    """Rows of persons and periods, whose records have times on both sides of all cuts."""
-    surv = one_of(rng, ("Surv(t, y > 0)", "Surv(a, t, y > 0)", "Surv(a, b, c == 'u')"))
-    formula = f"{surv} ~ {one_of(rng, ('1', 'a', 'a + b', 'b + c', 'a + a:b'))}"
-    options: dict[str, Any] = {"cuts": one_of(rng, ([0.5, 1.0, 2.0], [1.0], [0.1, 0.2, 5.0, 9.0]))}
-    options["start"] = one_of(rng, (0.0, 0.0, -1.0))
-    if rng.random() < 0.3:
-        options |= _units(rng)
-    if rng.random() < 0.2:
-        options |= {"weights": "w", "weight_limit": 3.0}
-    if rng.random() < 0.1:
-        options |= {"memory": 1e6, "bounds": {"b": (-3.0, 3.0)} if "+ b" in formula else None}
-    if rng.random() < 0.2:
-        options["strata"] = "p"
-    if rng.random() < 0.2:
-        options["time_varying"] = ["a"]
-    used = " ".join([formula, str(options.get("strata", ""))])
-    return PublicCall("dp_survival", formula, _claim(rng), with_levels(used, options))
-
-
-def random_curve(rng: Generator) -> PublicCall:
-    """Tables of exits and entries, by groups with levels."""
-    call = random_hazards(rng)
-    surv = call.formula.partition(" ~ ")[0]
-    formula = f"{surv} ~ {one_of(rng, ('1', 'c', 'p', 'c + p', 'C(p)'))}"
-    kept = {k: v for k, v in call.options.items() if k in ("cuts", "start", "unit", "max_rows")}
-    return PublicCall("dp_curve", formula, (call.claim[0], 0.0), with_levels(formula, kept))
-
-
-def random_effect(rng: Generator) -> PublicCall:
-    """A treatment of two levels, or of numbers that are 0, 1 or others."""
-    method = one_of(rng, ("aipw", "aipw", "aipw", "regression", "difference"))
-    right = "1" if method == "difference" else one_of(rng, ("b", "b + t", "t + p", "b + b:p", "1"))
-    options: dict[str, Any] = {"treatment": one_of(rng, ("c", "c", "a")), "method": method}
-    options["family"] = one_of(rng, ("gaussian", "gaussian", "binomial"))
-    if method == "aipw" and rng.random() < 0.3:
-        options["propensity"] = one_of(rng, (0.5, 0.2))
-    elif rng.random() < 0.3:
-        options["overlap"] = one_of(rng, ((0.01, 0.99), (0.3, 0.5)))
-    if rng.random() < 0.3:
-        options |= _units(rng)
-    if rng.random() < 0.1:
-        options["memory"] = 1e6
-    if rng.random() < 0.3:
-        options["bounds"] = {"y": one_of(rng, ((-3.0, 3.0), (0.0, 1.0)))}
-    options = with_levels(right, options)
-    if options["treatment"] == "c":
-        # Rows of the third level are in neither arm.
-        options["levels"] = {**options.get("levels", {}), "c": ["u", "v"]}
-    return PublicCall("dp_effect", f"y ~ {right}", _claim(rng), options)
-
-
-def random_classes(rng: Generator) -> PublicCall:
-    """Rows of classes of a column with levels; cells may hold others."""
-    right = one_of(rng, ("1", "a", "a + b", "b + c", "a + a:b"))
-    options: dict[str, Any] = {"bounds": {"b": (-3.0, 3.0)} if "+ b" in right else None}
-    function = one_of(rng, ("dp_ordinal", "dp_multinomial"))
-    if function == "dp_ordinal":
-        options["link"] = one_of(rng, ("logit", "probit"))
-        right += one_of(rng, ("", "", " + offset(t)"))
-    if rng.random() < 0.3:
-        options |= _units(rng)
-    if rng.random() < 0.2:
-        options |= {"weights": "w", "weight_limit": one_of(rng, (3.0, None))}
-    if rng.random() < 0.1:
-        options["memory"] = 1e6
-    formula = f"p ~ {right}"
-    return PublicCall(function, formula, _claim(rng), with_levels(formula, options))
+    return PublicCall("dp_moments", formula, random_claim(rng), options)
 
 
 def _selector(rng: Generator) -> Any:
@@ -259,7 +175,7 @@ def _select(rng: Generator) -> PublicCall:
     options = with_levels(formula, options)
     if selector.uses_bounds:
         options = _with_bounds(rng, formula, options, everything=True)
-    epsilon, delta = _claim(rng)
+    epsilon, delta = random_claim(rng)
     return PublicCall("dp_select", formula, (epsilon, one_of(rng, (0.0, delta))), options)
 
 
@@ -275,13 +191,13 @@ def _selected(rng: Generator) -> PublicCall:
         options["unit"] = "who"
     options = with_levels(formula, options)
     options = _with_bounds(rng, formula, options, everything=selector.uses_bounds)
-    return PublicCall("dp_lm", formula, _claim(rng), options)
+    return PublicCall("dp_lm", formula, random_claim(rng), options)
 
 
 def _arrays(rng: Generator) -> PublicCall:
     """A mechanism by itself, on arrays."""
     name = one_of(rng, ("adassp", "boosted_adassp", "dp_kendall", "dp_sis", "dp_frank_wolfe"))
-    epsilon, delta = _claim(rng)
+    epsilon, delta = random_claim(rng)
     if name in ("dp_kendall", "dp_sis"):
         options: dict[str, Any] = {"k": int(rng.integers(1, 3))}
         if name == "dp_sis":
@@ -298,8 +214,10 @@ def _arrays(rng: Generator) -> PublicCall:
     return PublicCall(name, "y a b", (epsilon, delta), options)
 
 
-_KINDS = (
-    (_linear, 24), (_generalized, 30), (_adassp, 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
+_KINDS: tuple[tuple[Callable[[Generator], PublicCall], int], ...] = (
+    (lambda rng: _fit(rng, "dp_lm", _boosted(rng)), 24),
+    (lambda rng: _fit(rng, "dp_glm", _boosted(rng), one_of(rng, _FAMILIES)), 30),
+    (lambda rng: _fit(rng, "dp_lm", AdaSSP()), 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
     (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
     (random_hazards, 4), (random_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
 )  # fmt: skip

@@ -63,34 +63,20 @@ def _indented(text: str) -> list[str]:
 
 @dataclass(slots=True)
 class ReplayReport:
-    """All pairs of a replay.
+    """All pairs of a replay."""
 
-    Attributes
-    ----------
-    seed, first : int
-        What pairs there are, and the number of the first one.
-    seconds : float
-    calls, refused, options : Counter
-        Pairs by call, those of them that were refused, and pairs by option.
-    releases : Counter
-        By label.
-    worst : dict
-        Largest change by label, as a share of the sensitivity.
-    failures : list of Failure
-    interrupted : bool
-        Whether it was, by a signal.
-    """
-
-    seed: int
-    first: int = 1
+    seed: int  # What pairs there are.
+    first: int = 1  # The number of the first one.
     seconds: float = 0.0
+    # Pairs by call, those of them that were refused, and pairs by option.
     calls: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     options: Counter[str] = field(default_factory=Counter)
-    releases: Counter[str] = field(default_factory=Counter)
+    releases: Counter[str] = field(default_factory=Counter)  # By label.
+    # Largest change by label, as a share of the sensitivity.
     worst: dict[str, float] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
-    interrupted: bool = False
+    interrupted: bool = False  # Whether it was, by a signal.
 
     def add(
         self,

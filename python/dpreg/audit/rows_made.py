@@ -12,13 +12,8 @@ from dpreg.audit._finding import Check, Effort, Finding
 from dpreg.audit.recordings import Leak
 from dpreg.audit.replay import measure
 from dpreg.audit.replay_calls import PublicCall
-from dpreg.audit.replay_options import (
-    random_classes,
-    random_curve,
-    random_effect,
-    random_hazards,
-    random_rare,
-)
+from dpreg.audit.replay_models import random_classes, random_curve, random_effect, random_hazards
+from dpreg.audit.replay_options import random_rare
 from dpreg.audit.replay_tables import MOSTLY_ZERO, random_case
 
 # At so much tables of a replay reach all stages.

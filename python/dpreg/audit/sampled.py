@@ -26,7 +26,6 @@ def sampled_finding(
     claim: tuple[float, float],
     runs: int,
     effort: Effort,
-    remark: str = "",
 ) -> Finding:
     """Bound from `runs` values of ``one_run(side, bits)`` on either side."""
     sides = []
@@ -34,7 +33,7 @@ def sampled_finding(
         bits = _core.TestBits(effort.seed + side)
         sides.append(np.array([one_run(side, bits) for _ in range(runs)], dtype=np.float64))
     lower = sampled_epsilon_bound(sides[0], sides[1], claim[1])
-    return Finding(mechanism, "black box", *claim, lower, 2 * runs, remark)
+    return Finding(mechanism, "black box", *claim, lower, 2 * runs)
 
 
 def laplace(effort: Effort) -> Finding:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,19 +29,10 @@ _GRID = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What `_core.dpsgd` did with a table, step by step.
+    """What `_core.dpsgd` did with a table, step by step."""
 
-    Attributes
-    ----------
-    rows : list of QuantisedRows
-        Of one row each, in the order in which they are sampled.
-    path : list of ndarray
-        Coefficients before each step.
-    samples : list of set of int
-    """
-
-    rows: list[_core.QuantisedRows]
-    path: list[Doubles]
+    rows: list[_core.QuantisedRows]  # Of one row each, in the order in which they are sampled.
+    path: list[Doubles]  # Coefficients before each step.
     samples: list[set[int]]
 
     def gradient(self, row: int, theta: Doubles, clip: float) -> Sums:
@@ -51,20 +41,13 @@ class Steps:
 
 
 def moved_share(first: Recording, second: Recording) -> float:
-    """Put both tables on the path of the first, with coupled samples.
+    """Put both tables on the path of the first, with coupled samples; return how far a sum moved.
 
     Rows that are in both tables are in the same samples, and add the same; the one that came, or
     went, is taken to be in each sample.
 
-    Returns
-    -------
-    float
-        How far a sum moved, at most, as a share of the sensitivity.
-
-    Raises
-    ------
-    Leak
-        If the core did something else with one of the tables, if a row that is in both adds
+    Returns: the share of the sensitivity, at most.
+    Raises Leak if the core did something else with one of the tables, if a row that is in both adds
         something else, or if a sum moved by more than its sensitivity.
     """
     mine, theirs = _steps_of(_descent(first)), _steps_of(_descent(second))
@@ -73,7 +56,8 @@ def moved_share(first: Recording, second: Recording) -> float:
     if len(longer.rows) > both + 1:
         raise Leak(f"{len(longer.rows) - both} rows more in the samples of one table")
     moved = 0.0
-    for theta in [*mine.path, *_corners(_descent(first).private.width)]:
+    # No step leads to the last two.
+    for theta in [*mine.path, *(np.full(_descent(first).private.width, x) for x in (-3.0, 3.0))]:
         for row in range(both):
             if (mine.gradient(row, theta, clip) != theirs.gradient(row, theta, clip)).any():
                 raise Leak(f"row {row} of both tables adds something else to a step")
@@ -119,12 +103,6 @@ def _stated(recording: Recording) -> float:
     """Return the sensitivity of a step, as the certificate has it."""
     document, _ = json.JSONDecoder().raw_decode(recording.outcome)
     return float(document["privacy"]["parts"][-1]["sensitivity"])
-
-
-def _corners(width: int) -> Iterator[Doubles]:
-    """Coefficients that no step leads to."""
-    for point in (-3.0, 3.0):
-        yield np.full(width, point)
 
 
 def _steps_of(call: Call) -> Steps:

@@ -204,21 +204,14 @@ _VERBS = ("and ", "has ", "must ", "is ", "needs ", "says ", "sets ")
 class ArgumentError(ValueError):
     """An argument cannot be used.  Raised before a record is read; nothing was spent.
 
-    Parameters
+    Attributes
     ----------
     argument : str
         Its name, as the public function has it.
     problem : words
-        What is wrong with it.
-    *suggestion : words
-        What to write instead; of several, any will do.
-
-    Attributes
-    ----------
-    argument : str
-    problem : words
-        A text, or a tuple of texts and pieces of code.
+        What is wrong with it: a text, or a tuple of texts and pieces of code.
     suggestion : tuple of words
+        What to write instead; of several, any will do.
 
     Examples
     --------

@@ -13,16 +13,7 @@ import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import (
-    ArgumentError,
-    Choice,
-    Options,
-    a_kind,
-    closest,
-    leave_out,
-    unusable,
-    write,
-)
+from dpreg.base.errors import Choice, Options, closest, leave_out, unusable, write
 from dpreg.base.options import is_number
 
 Loss = Literal[
@@ -266,7 +257,7 @@ def with_link(family: Family, link: object) -> Family:
 
 # What the families are called elsewhere.
 _OTHER_NAMES = {
-    **dict.fromkeys(("logit", "logistic", "bernoulli", "probit"), "binomial"),
+    **dict.fromkeys(("logit", "logistic", "bernoulli", "probit", "quasibinomial"), "binomial"),
     **dict.fromkeys(("nb", "negbin", "nbinom", "nbinom2"), "negativebinomial"),
     **dict.fromkeys(("normal", "ols", "linear"), "gaussian"),
     **dict.fromkeys(("inverse.gaussian", "inverse_gaussian", "lognormal"), "gamma"),
@@ -290,7 +281,7 @@ def family_from(family: object) -> Family:
         meant = _OTHER_NAMES.get(family.lower()) or closest(family, known)
     example = Options("family", "quantile", "Quantile", {"q": 0.9})
     wanted = ("one of ", Choice(tuple(known)), " or ", example)
-    advice = [] if meant is None else [write("family", meant)]
-    if isinstance(family, str):
-        raise unusable("family", wanted, family, *advice)
-    raise ArgumentError("family", ("must be ", *wanted, f", not {a_kind(family)}"), *advice)
+    robust = ", whose standard errors allow for overdispersion"
+    quasi = (robust,) if str(family).startswith("quasi") else ()
+    advice = [] if meant is None else [(*write("family", meant), *quasi)]
+    raise unusable("family", wanted, family, *advice)

@@ -23,7 +23,7 @@ _SYNONYMS = {
     "terms": "parm variables coefs",
 }  # fmt: skip
 # What is written for an argument that is missing, and for the formula of a function.
-_LIKE = {"cuts": [90, 180, 365], "k": 5, "treatment": "arm"}
+_LIKE = {"cuts": [90, 180, 365], "k": 5, "d": 10, "treatment": "arm"}
 _FORMULAS = {
     "dp_moments": "~ x + z", "dp_curve": "Surv(time, event) ~ group",
     "dp_survival": "Surv(time, event) ~ x",
@@ -147,9 +147,7 @@ def hinted(name: str, **instead: Words) -> Callable[[Callable[P, T]], Callable[P
                     raise _twice(name, key, ordered)
             for key in needed:
                 if key not in named and key not in ordered[:placed]:
-                    if ordered[0] == "formula" and placed and _is_table(arguments[unnamed]):
-                        raise _data_first(name)
-                    raise _missing(name, key)
+                    raise _missing(name, key, arguments[unnamed] if placed else None, ordered)
             return function(*arguments, **named)
 
         return call
@@ -180,24 +178,19 @@ def _twice(function: str, key: str, ordered: list[str]) -> KeywordError:
     return KeywordError(key, problem, f"write {_call(function, named)}")
 
 
-def _missing(function: str, key: str) -> KeywordError:
+def _missing(function: str, key: str, first: object, ordered: list[str]) -> KeywordError:
+    """Return the refusal of a call without an argument, of which `first` was the first."""
+    formula = _FORMULAS.get(function, "y ~ x")
+    if ordered[0] == "formula" and (isinstance(first, dict) or hasattr(first, "columns")):
+        return KeywordError("formula", "comes first", f"write {function}({formula!r}, data, ...)")
     if key == "eps":
         common = (*write("eps", 1.0), ", a common choice (a smaller eps is more private)")
         return KeywordError("eps", "must be given", common, "compute it with dp_plan()")
     if key == "data":
         kinds = "a data frame, a dict of arrays or the path of a Parquet file"
         return KeywordError(key, "must be given", kinds)
-    like = _FORMULAS.get(function, "y ~ x") if key == "formula" else _LIKE.get(key, ...)
+    like = formula if key == "formula" else _LIKE.get(key, ...)
     return KeywordError(key, "must be given", write(key, like))
-
-
-def _is_table(given: object) -> bool:
-    return isinstance(given, dict) or hasattr(given, "columns")
-
-
-def _data_first(function: str) -> KeywordError:
-    formula = _FORMULAS.get(function, "y ~ x")
-    return KeywordError("formula", "comes first", f"write {function}({formula!r}, data, ...)")
 
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:

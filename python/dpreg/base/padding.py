@@ -48,10 +48,7 @@ def padded(seconds: float) -> Iterator[None]:
         yield
     finally:
         taken = time.monotonic() - start
-        _sleep_until(start + max(1, math.ceil(taken / seconds)) * seconds)
-
-
-def _sleep_until(end: float) -> None:
-    # Sleeping may end early where the clock is coarse.
-    while (left := end - time.monotonic()) > 0:
-        time.sleep(left)
+        end = start + max(1, math.ceil(taken / seconds)) * seconds
+        # Sleeping may end early where the clock is coarse.
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(left)

@@ -70,8 +70,6 @@ def dp_test(
     data : pandas DataFrame, or path of a Parquet file
         Private.  Blocks of a file are data frames with values of their own rows alone: dictionaries
         are decoded, and a column of integers is one of floats where the block lacks some.
-    eps : float
-        Privacy loss in nats, greater than 0; no delta is needed.
     blocks : int, optional
         Default: 12 / eps, and at least 5.  With one-sided p-values take more, up to hundreds, and
         a `threshold` of 0.5.
@@ -80,18 +78,13 @@ def dp_test(
     unit : str, optional
         Column that names the protected unit; default: one row is one unit.  Rows without one are
         left out.
-    budget, rng
-        As for `dp_lm`.
+    eps, budget, rng
+        As for `dp_lm`; no delta is needed.
 
     Returns
     -------
     DPTest
         With `pvalue`.
-
-    Raises
-    ------
-    ValueError
-        For wrong use, before a record is read.
 
     Notes
     -----
@@ -166,13 +159,9 @@ def test_by_blocks(
 ) -> DPTest:
     """Charge a test, and count the small p-values of blocks.
 
-    Parameters
-    ----------
-    request : Request
-        With the name of the statistic for a formula, and `Blocks` for a method.
-    opened : callable
-        Reads the records, when they have been paid for.  Returns p-values, which must be those of
-        `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.
+    request: with the name of the statistic for a formula, and `Blocks` for a method.
+    opened: reads the records, when they have been paid for.  Returns p-values, which must be those
+        of `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.
     """
     session = begin(request, data)
     name, epsilon, bits = request.formula, session.allowance.epsilon, session.allowance.bits
@@ -285,10 +274,7 @@ def _labels(source: RowSource, unit: str) -> Rows:
 def statistic_of(statistic: Callable[[Any], float], rows: Any, seed: int) -> float:
     """Return the p-value of one block; 1 whatever goes wrong.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user stops the process, whatever the statistic makes of that.
+    Raises KeyboardInterrupt if the user stops the process, whatever the statistic makes of that.
     """
     with stopping() as stopped:
         try:

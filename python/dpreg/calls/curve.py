@@ -65,10 +65,8 @@ def dp_curve(
         ``"Surv(time, event) ~ group"``; ``~ 1`` for one curve, ``~ a + b`` for one for each
         combination of levels.  The event is 0 or 1, or a comparison: ``Surv(time, status == 2)``.
         With delayed entry ``Surv(start, stop, event)``: a row is at risk in (start, stop].
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.  As for `dp_lm`.
-    eps : float
-        Privacy loss in nats, greater than 0; no delta is needed.
+    data, eps, budget, rng
+        As for `dp_lm`; no delta is needed.
     cuts : sequence of float
         Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
         not choose them by looking at the data.  What is after the last is censored there.
@@ -83,18 +81,11 @@ def dp_curve(
     max_rows : int, default 1
         Maximum number of rows used per unit; of units with more the first in time are used if
         rows have a start time, otherwise random ones.
-    budget, rng
-        As for `dp_lm`.
 
     Returns
     -------
     DPCurve
         With `tidy`, `logrank`, `rmst`, `quantile` and `plot`.
-
-    Raises
-    ------
-    ValueError
-        For invalid arguments, before a record is read; it never depends on a record.
 
     Notes
     -----
@@ -210,10 +201,7 @@ def _group_levels(
 
 
 def _statistic(
-    edges: Doubles,
-    groups: Mapping[str, tuple[Level, ...]],
-    *,
-    entry: bool,
+    edges: Doubles, groups: Mapping[str, tuple[Level, ...]], *, entry: bool
 ) -> ExitCounts:
     """Return what is counted: combinations of levels are numbered, the last running fastest."""
     codes: list[float] = []

@@ -39,13 +39,7 @@ from dpreg.results.predict import schema_to_dict
 
 
 def fit(request: Request, data: Any) -> DPResults | NotReleased:
-    """Fit a model of a family with differential privacy.
-
-    Raises
-    ------
-    ValueError
-        For wrong use, before a record is read.
-    """
+    """Fit a model of a family; wrong use is refused before a record is read."""
     session = begin(request, data)
     spending, unit, inference = session.allowance, request.unit, request.inference
     family = with_link(family_from(request.family), request.link)

@@ -70,12 +70,9 @@ def drawing_from(seed: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stopping() -> Iterator[Callable[[], bool]]:
-    """Tell whether the user stops the process: a function may raise `KeyboardInterrupt` itself.
+    """Yield what says whether there was an interrupt, so that the user stops the process.
 
-    Yields
-    ------
-    callable
-        Returns whether there was an interrupt.
+    A function may raise `KeyboardInterrupt` itself.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

@@ -211,10 +211,6 @@ def dp_glm(
     formula : str
         Wilkinson formula, ``"default ~ income + region"``.  Terms work row by row.
         ``offset(log(years))`` is a term whose coefficient is 1.
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.  As for `dp_lm`.
-    eps : float
-        Privacy parameter epsilon, greater than 0; smaller is more private.
     family : str or Family, default "binomial"
         ``"binomial"``: a response in [0, 1]; other values are clipped to that range.  Link logit,
         probit or complementary log-log.  ``"poisson"``: counts or other nonnegative responses, link
@@ -230,19 +226,14 @@ def dp_glm(
         For families other than ``"gaussian"``: ``"auto"`` or ``"boosted_adassp"`` (a
         `BoostedAdaSSP`); for ``"binomial"`` and ``"poisson"`` also ``"tukey"`` (a `TukeyEM`), the
         Tukey median of Firth fits to many parts of the data.
-    delta, select, k, split, levels, bounds, unit, max_rows, weights, weight_limit, budget
+    data, eps, delta, select, k, split, levels, bounds, unit, max_rows, weights, weight_limit
         As for `dp_lm`.
-    inference, fit_stats, diagnostics, memory, start, rng
+    budget, inference, fit_stats, diagnostics, memory, start, rng
         As for `dp_lm`; `start` is for ``family="gaussian"``.
 
     Returns
     -------
     DPResults or NotReleased
-
-    Raises
-    ------
-    ValueError
-        For invalid arguments, before a record is read; it never depends on a record.
 
     Privacy
     -------

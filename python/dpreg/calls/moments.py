@@ -65,10 +65,6 @@ def dp_moments(
         The columns: ``"~ price + carat + cut + log(carat)"`` or a list of such terms.  The response
         of ``"price ~ carat + cut"`` is one more column; later models may have any column on either
         side.  Interactions and transforms must be named here.
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.
-    eps : float
-        Privacy parameter epsilon, greater than 0; smaller is more private.
     unit : str, optional
         Column that names the protected unit.  Standard errors treat its rows as independent.
     max_rows : int, optional
@@ -76,7 +72,7 @@ def dp_moments(
     bounds : dict, optional
         ``{column: (low, high)}``, public limits of columns of the design, whose scales then cost
         nothing; as for `dp_lm`.
-    delta, levels, budget, memory, rng
+    data, eps, delta, levels, budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -84,11 +80,6 @@ def dp_moments(
     DPMoments
         Its methods `lm`, `iv`, `anova`, `rsquared`, `compare`, `subsets`, `vif` and `corr` cost no
         further budget.
-
-    Raises
-    ------
-    ValueError
-        For invalid arguments, before a record is read; it never depends on a record.
 
     Notes
     -----

@@ -21,18 +21,9 @@ _UNRECORDED = ("budget", "memory", "start")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The arguments of one call, as they were given.  Public, all of them.
+    """The arguments of one call of the function `call`, as they were given.  Public, all of them.
 
     A new argument of `dp_lm` is a field here.  `dpreg.calls.session.begin` checks them.
-
-    Attributes
-    ----------
-    call : str
-        Name of the public function.
-    family, link
-        As for `dp_glm`.
-    formula, ..., rng
-        As for `dp_lm`.
     """
 
     call: str

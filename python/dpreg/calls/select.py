@@ -46,12 +46,8 @@ def dp_select(
         Wilkinson formula, ``"price ~ ."``.  Its terms are the candidates, except the intercept; the
         dummies of a factor are one candidate.  To select among levels write them as separate terms,
         ``I(cut == 'Ideal')``.
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.
     k : int
         Number of terms to select.
-    eps : float
-        Privacy parameter epsilon, greater than 0; smaller is more private.
     delta : float, default 0.0
         Privacy parameter delta.  May be 0; for large k a positive delta lets ``"kendall"`` and
         peeling spend less on each term.
@@ -61,17 +57,12 @@ def dp_select(
     bounds : dict, optional
         Public limits, as for `dp_lm`.  ``"sis"`` needs those of every candidate and of the
         response; the others do not use bounds.
-    levels, unit, budget, rng
+    data, eps, levels, unit, budget, rng
         As for `dp_lm`.
 
     Returns
     -------
     SelectionResult
-
-    Raises
-    ------
-    ValueError
-        For invalid arguments, before a record is read; it never depends on a record.
 
     Privacy
     -------

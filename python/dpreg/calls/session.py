@@ -41,25 +41,13 @@ _FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A call whose arguments have been checked; no record has been read.
-
-    Attributes
-    ----------
-    data : object
-        As it was given.
-    payer : Budget or StratumBudget
-        What is charged.
-    allowance : Allowance
-        All that the call may spend.
-    memory : float
-        Bytes that rows may take.
-    """
+    """A call whose arguments have been checked; no record has been read."""
 
     request: Request
-    data: Any
-    payer: Payer
-    allowance: Allowance
-    memory: float
+    data: Any  # As it was given.
+    payer: Payer  # What is charged.
+    allowance: Allowance  # All that the call may spend.
+    memory: float  # Bytes that rows may take.
     weights: Weights | None
 
     def pose(self) -> Problem:
@@ -72,15 +60,8 @@ class Session:
     def pay(self, method: str, most: Cost, max_rows: int | None = None) -> Receipt:
         """Charge the call, before a record is read.
 
-        Parameters
-        ----------
-        max_rows : int, optional
-            The option that says how many rows a unit may give; None: there is none.
-
-        Raises
-        ------
-        BudgetError
-            If the budget cannot cover it; nothing is charged then.
+        max_rows: the option that says how many rows a unit may give; None: there is none.
+        Raises BudgetError if the budget cannot cover it; nothing is charged then.
         """
         asked, described = self.request, self.request.to_dict()
         label = f"{asked.call}({asked.formula!r}, method={method!r})"
@@ -96,22 +77,13 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A charge that was made before a record was read, waiting for its outcome.
-
-    Attributes
-    ----------
-    number : int
-        Of the charge in the ledger.
-    most : Cost
-        What was charged.
-    asked : dict
-        The request in plain data, before a record was read: a method of somebody else's may keep
-        what it has read.
-    """
+    """A charge that was made before a record was read, waiting for its outcome."""
 
     session: Session
-    number: int
-    most: Cost
+    number: int  # Of the charge in the ledger.
+    most: Cost  # What was charged.
+    # The request in plain data, before a record was read: a method of somebody else's may keep what
+    # it has read.
     asked: dict[str, Any]
 
     @contextmanager
@@ -121,10 +93,8 @@ class Receipt:
         What an exception says, where it was raised and what led to it may be about records: it is
         put away, unless the bits are from a seed, whose results are not private either.
 
-        Raises
-        ------
-        KeyboardInterrupt, SourceError, MemoryError, RuntimeError
-            Each with a fixed text, and a `SourceError` with its own.
+        Raises KeyboardInterrupt, MemoryError and RuntimeError, each with a fixed text, and a
+            `SourceError` with its own.
         """
         try:
             starting()

@@ -36,13 +36,7 @@ _SEEN, _LEAST_RESIDUAL = 3.0, 1e-3
 
 
 def start_for(
-    start: object,
-    terms: Terms,
-    schema: Schema,
-    method: Method,
-    *,
-    selects: bool,
-    inference: bool,
+    start: object, terms: Terms, schema: Schema, method: Method, *, selects: bool, inference: bool
 ) -> Start | None:
     """Return where a fit starts, if the call can use it."""
     if start is None:
@@ -60,9 +54,9 @@ def start_for(
     return found
 
 
-def origin_from_json(text: str) -> Origin:
+def origin_from_json(text: str) -> Origin | NotReleased:
     """Read a fit, moments or a start from what its `to_json` wrote."""
-    for kind in (DPResults, DPMoments, Start):
+    for kind in (DPResults, DPMoments, Start, NotReleased):
         with contextlib.suppress(ValueError):
             return kind.from_json(text)
     raise ValueError("this is not a fit, moments or a start of this version of dpreg")

@@ -12,13 +12,7 @@ from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.errors import FormulaError
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.observations import (
-    ByBlock,
-    InMemory,
-    Made,
-    Observations,
-    Statistic,
-)
+from dpreg.data.observations import ByBlock, InMemory, Made, Observations, Statistic
 from dpreg.privacy.sealed import opened
 
 # Regressors and response of some rows, each row by itself.  Can be pickled.

@@ -136,13 +136,7 @@ class Design:
         return cls(Sealed(Records(rows, units)), terms, units is not None)
 
     @classmethod
-    def of(
-        cls,
-        X: Doubles,
-        y: Doubles,
-        terms: Terms,
-        units: Units | None = None,
-    ) -> Design:
+    def of(cls, X: Doubles, y: Doubles, terms: Terms, units: Units | None = None) -> Design:
         """Return the design of arrays of shape (n, d) and (n,)."""
         return cls.of_rows(InMemory(X, y), terms, units)
 
@@ -225,12 +219,7 @@ def read_design(
 
 
 def design_of(
-    blocks: Iterable[Block],
-    terms: Terms,
-    memory: float,
-    stratum: Stratum | None,
-    *,
-    by_unit: bool,
+    blocks: Iterable[Block], terms: Terms, memory: float, stratum: Stratum | None, *, by_unit: bool
 ) -> Design:
     """Return the design of blocks of rows."""
     collector, labels = Collector(memory), [_NO_LABELS]

@@ -111,7 +111,7 @@ class DaskSource(PartitionedSource):
         names = list(task.spec.needed(response=True))
         sums = [delayed(_of_frame)(task, part) for part in self._frame[names].to_delayed()]
         while len(sums) > 1:
-            sums = [delayed(_added)(sums[k : k + 8]) for k in range(0, len(sums), 8)]
+            sums = [delayed(np.sum)(sums[k : k + 8], axis=0) for k in range(0, len(sums), 8)]
         total: Sums = sums[0].compute()
         return total
 
@@ -141,11 +141,6 @@ class _Keyless:
 
 def _of_frame(task: Task, frame: Any) -> Sums:
     return task(frame_source(frame))
-
-
-def _added(sums: list[Sums]) -> Sums:
-    total: Sums = np.sum(sums, axis=0)
-    return total
 
 
 class SparkSource(PartitionedSource):

@@ -53,14 +53,11 @@ def by_group(
     """Read the rows of groups, those of a group in one block.
 
     Rows that are in memory are one block.  Others go to another temporary file first, divided by
-    block.
+    block.  Of rows that are made of records, groups are of records, and all rows of each are its
+    group's.
 
     offsets, rows: group g has ``rows[offsets[g]:offsets[g + 1]]``; no row is in two groups.
     even: blocks begin at groups of even number.
-
-    Notes
-    -----
-    Of rows that are made of records, groups are of records, and all rows of each are its group's.
     """
     if isinstance(observations, _OfRecords):
         yield from observations.groups(offsets, rows)

@@ -186,12 +186,7 @@ class RowsOfPeriods:
 
 @dataclass(frozen=True, slots=True)
 class RowsOfEvents:
-    """What makes of each record the row in which its event is: one, or none.  Public.
-
-    Attributes
-    ----------
-    of : RowsOfPeriods
-    """
+    """What makes of each record the row in which its event is: one, or none.  Public."""
 
     of: RowsOfPeriods
 

@@ -161,28 +161,22 @@ class Method(Protocol):
     @property
     def name(self) -> str:
         """As `dp_lm(method=...)` spells it."""
-        ...
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
-        ...
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """Say what a release with this allowance costs at most, from public numbers alone."""
-        ...
 
     @property
     def holds_rows(self) -> bool:
         """Tell whether all rows have to be in memory."""
-        ...
 
     @property
     def uses_bounds(self) -> bool:
         """Whether public bounds of columns are used."""
-        ...
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """Spend the allowance."""
-        ...

@@ -235,11 +235,7 @@ def releases_for(design: Design, allowance: Allowance, max_rows: int) -> Gaussia
     """Return the releases of a call, of units with at most so many rows."""
     rows = max_rows if design.by_unit else 1
     return GaussianReleases(
-        allowance.epsilon,
-        allowance.delta,
-        allowance.bits,
-        rows=rows,
-        aside=allowance.extras.share,
+        allowance.epsilon, allowance.delta, allowance.bits, rows=rows, aside=allowance.extras.share
     )
 
 

@@ -13,13 +13,7 @@ from dpreg.data.design import Design, Terms
 
 
 def doubles(name: str, values: Any, ndim: int) -> Doubles:
-    """Return `values` as an array of doubles with `ndim` axes.
-
-    Raises
-    ------
-    ValueError
-        If it is not one, naming the argument.
-    """
+    """Return `values` as an array of doubles with `ndim` axes; a ValueError names the argument."""
     shape = "one-dimensional array" if ndim == 1 else "two-dimensional array (rows, columns)"
     if not _has_numpy_types(values):
         raise ValueError(

@@ -106,11 +106,6 @@ def dp_frank_wolfe(
     -------
     FrankWolfeFit
 
-    Raises
-    ------
-    ValueError
-        For wrong use; never depending on a cell or on the number of rows.
-
     Privacy
     -------
     guarantee : (eps, delta)-DP
@@ -226,16 +221,8 @@ def adp_screen(
 
     Each coordinate is screened with probability 1 / (1 + exp(margin - T_i / scale)), the scores
     T_i as in cpp/src/stats/screening.md.  An iteration costs d choices, so that the noise is
-    sqrt(d) times that of `rnm_screen`; it is here for comparison.  See
-    `dpreg.mechanisms.dp_frank_wolfe` for `X`, `y`, `eps`, `delta`, `l1`, `steps`, `start` and
-    `rng`, and `dpreg.mechanisms.Screen` for the others.
-
-    Privacy
-    -------
-    guarantee : (eps, delta)-DP
-    neighbours : add or remove one row of (X, y)
-    public : d, the kind of X, eps, delta and all options; not the number of rows
-    proof : cpp/src/mechanisms/frank_wolfe.md, section 4
+    sqrt(d) times that of `rnm_screen`, which has the same arguments and guarantee; it is here for
+    comparison.
 
     References
     ----------

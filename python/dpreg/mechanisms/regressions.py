@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from dpreg import _core
 from dpreg.calls.fit import published
 from dpreg.calls.session import certified
 from dpreg.data.bounds import Bounds, checked_bounds
@@ -18,9 +19,6 @@ from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_delta, check_epsilon
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 T = TypeVar("T", bound=Callable[..., Any])
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles
 from dpreg.base.errors import shown
 from dpreg.estimation.selection.base import check_choice, check_k
 from dpreg.mechanisms._inputs import doubles, indices
@@ -81,9 +80,10 @@ def peel(
     values, epsilon = doubles("scores", scores, 1), check_epsilon(eps)
     k = check_k(k, len(values), "scores")
     check_choice(epsilon / k)
+    # -infinity would be taken as excluded, which is public; here it is a score.
+    largest = np.finfo(np.float64).max
     chosen = _core.peel(
-        # -infinity would be taken as excluded, which is public; here it is a score.
-        _finite(values),
+        np.nan_to_num(values, nan=-largest, posinf=largest, neginf=-largest),
         k=k,
         range=_range_of(sensitivity, one_sided=one_sided, score_range=score_range),
         epsilon=epsilon,
@@ -108,29 +108,20 @@ def canonical_lipschitz(
 
     Parameters
     ----------
-    scores : array, shape (d,)
-        Private.
     k : int
         How many, 1 <= k <= d.  For k = 1 `peel` is more accurate.
-    eps, sensitivity
-        As for `peel`.
     gamma : float, default 0.5
         In [0, 1): the weight of the worst score in the set, against that of the best score
         outside.
     noise : {"exponential", "gumbel"}
         With Gumbel noise this is the exponential mechanism over all sets.
-    one_sided, score_range, rng
+    scores, eps, sensitivity, one_sided, score_range, rng
         As for `peel`.
 
     Returns
     -------
     ndarray of int, shape (k,)
         Positions, ascending: a set.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a score.
 
     Privacy
     -------
@@ -164,11 +155,6 @@ def canonical_lipschitz(
         bits=bit_source(rng),
     )
     return indices([int(i) for i in chosen])
-
-
-def _finite(values: Doubles) -> Doubles:
-    largest = np.finfo(np.float64).max
-    return np.nan_to_num(values, nan=-largest, posinf=largest, neginf=-largest)
 
 
 def _range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpreg import _core
 from dpreg.base.errors import shown
 from dpreg.data.bounds import checked_bounds
 from dpreg.data.design import Design
@@ -16,11 +18,6 @@ from dpreg.estimation.selection.base import Selector
 from dpreg.mechanisms._inputs import design_of, indices
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpreg import _core
 
 
 def dp_kendall(
@@ -100,8 +97,6 @@ def dp_sis(
     ----------
     X : array, shape (n, d)
         Candidates, one record a row.  Private.  NaN counts as the centre of the bounds.
-    y, k, eps
-        As for `dp_kendall`.
     x_bounds : (low, high)
         Public; each a number or an array of length d.  Mapped to [-1, 1]; what is outside is
         clipped.
@@ -109,7 +104,7 @@ def dp_sis(
         Public numbers.
     top_k, gamma, noise
         See `dpreg.DPSIS`.
-    rng
+    y, k, eps, rng
         As for `dp_kendall`.
 
     Returns
@@ -117,11 +112,6 @@ def dp_sis(
     ndarray of int, shape (k,)
         Columns: ascending with ``top_k="canonical"``, in the order they were chosen with
         ``"peel"``.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
 
     Privacy
     -------
@@ -170,24 +160,17 @@ def sub_lasso(
     ----------
     X : array, shape (n, d)
         Candidates, one record a row.  Private.  Rows that are not finite are passed over.
-    y, k, eps
-        As for `dp_kendall`.
     models : int or {"sqrt(n)", "n/k", "n/d"}
         How many fits; n is the noisy number of rows.
     penalty, partition, count_share
         See `dpreg.TwoStage`.
-    rng
+    y, k, eps, rng
         As for `dp_kendall`.
 
     Returns
     -------
     ndarray of int, shape (k,)
         Columns in the order they were chosen.
-
-    Raises
-    ------
-    ValueError
-        For shapes, types and options; never depending on a cell.
 
     Privacy
     -------

@@ -21,36 +21,36 @@ def _refused(name: str, problem: str, value: object, *suggestion: Words) -> Budg
     return BudgetError(name, (problem + ", got ", got(value)), *suggestion)
 
 
-def check_epsilon(value: object, name: str = "eps") -> float:
+def check_epsilon(value: object) -> float:
     """Return `value` as a float if it is a valid epsilon: at least 1e-9, at most 500.
 
     Raises BudgetError otherwise, naming the argument and what to write instead.
     """
-    epsilon = _real(name, value, 1.0)
+    epsilon = _real("eps", value, 1.0)
     if not 0 < epsilon < math.inf:
-        usual = (*write(name, 1.0), ", a common choice; smaller is more private")
-        raise _refused(name, "must be finite and greater than 0", value, usual)
+        usual = (*write("eps", 1.0), ", a common choice; smaller is more private")
+        raise _refused("eps", "must be finite and greater than 0", value, usual)
     if not 1e-9 <= epsilon <= 500:
         raise _refused(
-            name, "must be between 1e-9 and 500, above which the guarantee has no meaning", value
+            "eps", "must be between 1e-9 and 500, above which the guarantee has no meaning", value
         )
     return epsilon
 
 
-def check_delta(value: object, name: str = "delta") -> float:
+def check_delta(value: object) -> float:
     """Return `value` as a float if it is a valid delta: 0, or in [1e-15, 1).
 
     Raises BudgetError otherwise, naming the argument and what to write instead.
     """
     if isinstance(value, str):
-        advice = (*write(name, 1e-6), ", and other arguments by name")
-        raise _refused(name, "must be a number", value, advice)
-    delta = _real(name, value, 1e-6)
+        advice = (*write("delta", 1e-6), ", and other arguments by name")
+        raise _refused("delta", "must be a number", value, advice)
+    delta = _real("delta", value, 1e-6)
     if not 0 <= delta < 1:
-        far = (*write(name, 1e-6), ", or another value far below 1 / (number of rows)")
-        raise _refused(name, "must be in [0, 1)", value, far)
+        far = (*write("delta", 1e-6), ", or another value far below 1 / (number of rows)")
+        raise _refused("delta", "must be in [0, 1)", value, far)
     if 0 < delta < 1e-15:
-        raise _refused(name, "must be 0 or at least 1e-15", value)
+        raise _refused("delta", "must be 0 or at least 1e-15", value)
     return delta
 
 

@@ -258,9 +258,12 @@ def _refused(what: str, path: str, why: str, *advice: Words) -> BudgetError:
 def _absolute(path: object) -> str:
     """Return where the ledger is, whatever the working directory will be."""
     try:
-        return os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]
+        name = os.fsdecode(path)  # type: ignore[arg-type]
     except TypeError:
-        raise BudgetError("ledger", ("must be the path of a file, got ", got(path))) from None
+        name = ""
+    if not name:
+        raise BudgetError("ledger", ("must be the path of a file, got ", got(path)))
+    return os.path.abspath(name)
 
 
 def _digest(previous: str, content: str, certificate: str) -> str:

@@ -11,20 +11,11 @@ from dpreg.base.levels import Level
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """The units whose rows have one of the declared levels in a column.  Public.
-
-    Attributes
-    ----------
-    column : str
-    levels : tuple
-        Of all strata of this column, as they were declared.
-    position : int
-        Of the level of this one.
-    """
+    """The units whose rows have one of the declared levels in a column.  Public."""
 
     column: str
-    levels: tuple[Level, ...]
-    position: int
+    levels: tuple[Level, ...]  # Of all strata of this column, as they were declared.
+    position: int  # Of the level of this one.
 
     @property
     def level(self) -> Level:
@@ -40,13 +31,7 @@ class Stratum:
 
     @classmethod
     def from_dict(cls, content: Any, declared: Mapping[str, tuple[Level, ...]]) -> Stratum:
-        """Read what `to_dict` wrote.
-
-        Raises
-        ------
-        ValueError
-            If it is no stratum of a partition that was declared.
-        """
+        """Read what `to_dict` wrote; a ValueError if no such stratum was declared."""
         if isinstance(content, Mapping) and list(content) == ["column", "position"]:
             column, position = content["column"], content["position"]
             levels = declared.get(column, ()) if isinstance(column, str) else ()

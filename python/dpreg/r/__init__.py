@@ -28,11 +28,11 @@ except Exception as error:
 
 import rpy2.robjects as ro
 
-from dpreg import DPResults, NotReleased
+from dpreg import DPMultinomial, DPOrdinal, DPResults, DPSurvival, NotReleased
 from dpreg.faces.bridge import call as bridge
 from dpreg.faces.bridge.answers import fields
 from dpreg.faces.bridge.words import told_in_r
-from dpreg.r._convert import frame_from_r, from_sexp, in_notebooks, result_from, to_sexp
+from dpreg.r._convert import frame_from_r, from_sexp, in_notebooks, to_sexp
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,12 +86,16 @@ def to_r(fit: DPResults | NotReleased) -> Any:
             "to_r takes what dp_lm returned, DPResults or NotReleased, not "
             f"{type(fit).__name__}; call dp_select, dp_plan and dp_budget in R itself"
         )
-    return ro.vectors.ListVector(_called("fit_from_python", to_sexp(told_in_r(fields(fit)))))
+    # Past all converters.
+    made = ri.SexpEnvironment.find(_ENVIRONMENT, "fit_from_python")
+    return ro.vectors.ListVector(made(to_sexp(told_in_r(fields(fit)))))
 
 
-def _called(function: str, argument: Any) -> Any:
-    """Call a function of embed.R, past all converters."""
-    return ri.SexpEnvironment.find(_ENVIRONMENT, function)(argument)
+# What R's objects are here, the first of their classes deciding.
+_RESULTS: dict[str, Any] = {
+    "dp_survival": DPSurvival, "dp_ordinal": DPOrdinal, "dp_multinomial": DPMultinomial,
+    "dp_lm": DPResults, "dp_not_released": NotReleased,
+}  # fmt: skip
 
 
 def from_r(value: Any) -> pd.DataFrame | DPResults | NotReleased:
@@ -120,8 +124,11 @@ def from_r(value: Any) -> pd.DataFrame | DPResults | NotReleased:
         if value not in ro.globalenv:
             raise ValueError(f"from_r: there is no {value!r} in R's global environment")
         value = ro.globalenv[value]
-    if {"dp_lm", "dp_not_released"} & set(getattr(value, "rclass", ())):
-        return result_from(from_sexp(_called("fit_to_python", value)))
+    for kind in getattr(value, "rclass", ()):
+        if kind in _RESULTS:
+            text = value[list(value.names).index("json")][0]
+            found: DPResults | NotReleased = _RESULTS[kind].from_json(text)
+            return found
     return frame_from_r(value)
 
 

@@ -10,12 +10,6 @@ import rpy2.rinterface as ri
 from numpy.typing import NDArray
 
 from dpreg import DPResults, NotReleased
-from dpreg.base.arrays import Doubles
-from dpreg.base.families import GAUSSIAN, Family
-from dpreg.estimation.inference.estimand import Estimand
-from dpreg.estimation.inference.law import TailLaw
-from dpreg.estimation.inference.start import Start
-from dpreg.privacy.certificate import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,57 +139,6 @@ def _series(column: Any) -> Any:
     if "POSIXct" in classes:
         return pd.Series(pd.to_datetime(values, unit="s"))
     return pd.Series(values)
-
-
-def result_from(fields: Mapping[str, Any]) -> DPResults | NotReleased:
-    """Return the result that R described, by `fit_to_python` in embed.R."""
-    common = {
-        "formula": fields["formula"],
-        "method": fields["method"],
-        "units": fields["units"],
-        "privacy": _certificate(fields["privacy"]),
-        "selected": None if fields["selected"] is None else _strings(fields["selected"]),
-    }
-    if not fields["released"]:
-        return NotReleased(**common, reason=fields["reason"], advice=fields["advice"])
-    law = {k: tuple(_list(v)) for k, v in dict(fields["law"] or {}).items()}
-    return DPResults(
-        **common,
-        response=fields["response"],
-        names=tuple("Intercept" if n == "(Intercept)" else n for n in _list(fields["names"])),
-        estimates=_array(fields["estimates"]),
-        covariance=None if fields["covariance"] is None else _array(fields["covariance"]),
-        sampling=None if fields["sampling"] is None else _array(fields["sampling"]),
-        clipping=None if fields.get("clipping") is None else _array(fields["clipping"]),
-        estimand=None if fields.get("estimand") is None else Estimand(**fields["estimand"]),
-        start=None if fields.get("start") is None else Start.from_json(fields["start"]),
-        limits=None if fields["limits"] is None else _array(fields["limits"]),
-        law=TailLaw(law.get("tail", ()), law.get("critical", ())),
-        notes=_strings(fields["notes"]),
-        no_errors=fields["no_errors"] or "",
-        family=GAUSSIAN if fields.get("family") is None else Family(**fields["family"]),
-    )
-
-
-def _certificate(fields: Mapping[str, Any]) -> Certificate:
-    known = {k: v for k, v in fields.items() if k != "text"}
-    return Certificate.from_dict({**known, "public": _list(fields["public"])})
-
-
-def _list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [] if value is None else [value]
-
-
-def _strings(value: Any) -> tuple[str, ...]:
-    return tuple(str(v) for v in _list(value))
-
-
-def _array(packed: Mapping[str, Any]) -> Doubles:
-    dim = [int(size) for size in _list(packed["dim"])]
-    doubles = np.frombuffer(packed["doubles"], "<f8").reshape(dim, order="F").copy()
-    # R's NA is a NaN that makes numpy warn.
-    doubles[np.isnan(doubles)] = np.nan
-    return doubles
 
 
 def in_notebooks(to_python: Callable[[Any], Any], to_r: Callable[[Any], Any]) -> Any:

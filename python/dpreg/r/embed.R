@@ -23,25 +23,6 @@ function(sources, namespace, call_python) {
   environment(e$load_diamonds) <- environment(e$python_backend)
   environment(e$dpreg_available) <- e
 
-  # What a result in Python is made of; see _convert.py.
-  e$fit_to_python <- function(fit) {
-    packed <- function(x) {
-      if (is.null(x)) return(NULL)
-      list(doubles = pack_doubles(x), dim = as.numeric(if (is.null(dim(x))) length(x) else dim(x)))
-    }
-    common <- list(formula = if (is.null(fit$formula)) "" else deparsed(fit$formula), method = fit$method,
-                   units = fit$nobs, privacy = unclass(fit$privacy), selected = fit$selected)
-    if (inherits(fit, "dp_not_released"))
-      return(c(common, list(released = FALSE, reason = fit$reason, advice = fit$advice)))
-    c(common, list(released = TRUE, response = fit$response, names = names(fit$estimates),
-                   estimates = packed(fit$estimates), covariance = packed(fit$covariance),
-                   sampling = packed(fit$sampling), clipping = packed(fit$clipping),
-                   estimand = fit$estimand, start = fit$start,
-                   limits = packed(fit$limits), law = fit$law,
-                   notes = fit$notes, no_errors = fit$no_errors, family = fit$family))
-  }
-  environment(e$fit_to_python) <- e
-
   directives <- as.list(parse(text = namespace, keep.source = FALSE))
   of_kind <- function(kind) Filter(function(d) identical(d[[1L]], as.name(kind)), directives)
   register <- function(home, generic, class) {

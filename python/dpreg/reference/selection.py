@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import (
-    NOT_CLAIMED,
-    NOT_PRIVATE,
-    Doubles,
-    PublishedSelection,
-    Rng,
-)
+from dpreg.reference._published import NOT_CLAIMED, NOT_PRIVATE, Doubles, PublishedSelection, Rng
 
 _TIES = (
     f"{NOT_CLAIMED}: (n/2) tau_b of data with ties changes by up to n/4 when one row does, and a "
@@ -190,13 +184,7 @@ def dp_sis(
 
 
 def canonical_lipschitz(
-    scores: Any,
-    k: int,
-    eps: float,
-    sensitivity: float,
-    gamma: float = 0.5,
-    *,
-    rng: Rng = None,
+    scores: Any, k: int, eps: float, sensitivity: float, gamma: float = 0.5, *, rng: Rng = None
 ) -> PublishedSelection:
     """Algorithm 2, 1 <= k < d, exponential noise: O(dk) classes, each with noise of its own.
 

@@ -100,14 +100,7 @@ def tukey_distance(points: Any, eps: float, delta: float) -> int:
 
 
 def tukey_em(
-    X: Any,
-    y: Any,
-    models: int,
-    eps: float,
-    delta: float,
-    *,
-    form: Form = "text",
-    rng: Rng = None,
+    X: Any, y: Any, models: int, eps: float, delta: float, *, form: Form = "text", rng: Rng = None
 ) -> PublishedTukeyEM:
     """Amin et al. (2023), Algorithm 2.
 

@@ -45,7 +45,9 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
     if others or not isinstance(fits, (Mapping, Sequence)):
         advice = "write compare([first, second])", "compare({'first': first, 'second': second})"
         raise ArgumentError("fits", "must be one list or dict", *advice)
-    named = dict(fits) if isinstance(fits, Mapping) else _numbered(fits)
+    if not isinstance(fits, Mapping):
+        fits = {f"({k})": fit for k, fit in enumerate(fits, 1)}
+    named = dict(fits)
     if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
         wanted = "must be one or more released results of dp_lm, in a list or dict"
         raise ArgumentError("fits", wanted)
@@ -95,10 +97,6 @@ def _counts(fits: list[DPResults]) -> tuple[str, list[str]]:
     short = {"Units": "units", "Observations": "rows"}
     cells = [f"{fit.units:,.0f} {short[noun]}" for fit, noun in zip(fits, nouns, strict=True)]
     return "Used (private)", cells
-
-
-def _numbered(fits: Sequence[DPResults]) -> dict[str, DPResults]:
-    return {f"({k})": fit for k, fit in enumerate(fits, start=1)}
 
 
 def _cell(fit: DPResults, term: str) -> tuple[str, str]:

@@ -165,13 +165,8 @@ def combination_errors(
 ) -> tuple[Doubles, tuple[str, ...]]:
     """Return standard errors of `matrix` @ estimate, and what is to be said about them.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (q, c)
-    covariance : ndarray, shape (c, c)
-        Known where `matrix` is not 0.
-    related : bool
-        False: nothing is known of the covariances of coefficients.  By the triangle inequality
+    covariance: known where `matrix` is not 0.
+    related: False: nothing is known of the covariances of coefficients.  By the triangle inequality
         the standard error of a sum is at most the sum of the standard errors.
     """
     if not related:
@@ -195,16 +190,9 @@ def joint_test(
 ) -> WaldTest | None:
     """Test that all of `gap` is noise, `gap` being a combination less what it should be.
 
-    Returns
-    -------
-    WaldTest or None
-        None: the combinations are not independent of one another.
-
-    Notes
-    -----
-    Where `law` is not normal, the probability is that of the ratio of one estimate to its
-    standard error that is as rare for the normal law: exact for one row, an approximation for
-    more.
+    Where `law` is not normal, the probability is that of the ratio of one estimate to its standard
+    error that is as rare for the normal law: exact for one row, an approximation for more.
+    Returns None if the combinations are not independent of one another.
     """
     rows = len(gap)
     if np.linalg.matrix_rank(matrix) < rows:

@@ -10,19 +10,12 @@ from typing import Any
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
 @dataclass(frozen=True)
 class DescribedModel:
-    """The names in a model, for `statsmodels.iolib.summary2.summary_col`.  No records are kept.
+    """The names in a model, for `summary_col` of statsmodels.  No records are kept."""
 
-    Attributes
-    ----------
-    endog_names : str
-        The response; of a fit from a seed it says that the fit is not private, because it is the
-        only text that `summary_col` prints.
-    exog_names : list of str
-        The coefficients.
-    """
-
+    # The response; of a fit from a seed it says that the fit is not private, because it is the only
+    # text that `summary_col` prints.
     endog_names: str
-    exog_names: list[str]
+    exog_names: list[str]  # The coefficients.
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -60,13 +60,7 @@ class Saved:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
+        """Read what `to_json` wrote; a ValueError if `text` is something else."""
         what, kind, number = cls._document
         with reading(what, number):
             wanted = {kind: float, **_template_of(typing.cast(Any, cls), cls._blank)}
@@ -158,10 +152,10 @@ def _hints(cls: type) -> dict[str, Any]:
 
 @functools.cache
 def _template_of(cls: type, blank: bool = False) -> dict[str, Any]:
-    return {name: _template(hint, blank) for name, hint in _hints(cls).items()}
+    return {name: template(hint, blank) for name, hint in _hints(cls).items()}
 
 
-def _template(hint: Any, blank: bool = False) -> Any:
+def template(hint: Any, blank: bool = False) -> Any:
     """Return what a value of a type has to be like in a document; see `parsed`."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if hint in _TYPES:
@@ -180,10 +174,10 @@ def _template(hint: Any, blank: bool = False) -> Any:
         array.append((bool if _dtype(hint) is np.bool_ else float, array, *[None] * blank))
         return array
     if origin is tuple:
-        return [_template(inside[0])]
+        return [template(inside[0])]
     if origin is Mapping:
-        return {str: COLUMN if typing.get_origin(inside[1]) is Mapping else _template(inside[1])}
-    return tuple(_template(one, blank) for one in inside)
+        return {str: COLUMN if typing.get_origin(inside[1]) is Mapping else template(inside[1])}
+    return tuple(template(one, blank) for one in inside)
 
 
 _TYPES: dict[Any, Any] = {
@@ -202,7 +196,7 @@ def _made(value: Any, hint: Any) -> Any:
     if value is None:
         return math.nan if hint is float else None
     if origin is types.UnionType:
-        chosen = next((one for one in inside if _fits(value, _template(one))), inside[0])
+        chosen = next((one for one in inside if _fits(value, template(one))), inside[0])
         return _made(value, chosen)
     if origin is np.ndarray:
         return np.asarray(value, dtype=_dtype(hint))

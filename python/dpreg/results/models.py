@@ -23,15 +23,7 @@ from dpreg.results.predict import schema_from_dict
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A response and regressors, all of them columns of the release.
-
-    Attributes
-    ----------
-    response : str
-    names : tuple of str
-    intercept : bool
-    formula : str
-    """
+    """A response and regressors, all of them columns of the release."""
 
     response: str
     names: tuple[str, ...]
@@ -66,13 +58,7 @@ class Models:
         return JointMoments(self.basis, self.matrix, self.deviation, self.units, self.kurtosis)
 
     def model(self, formula: str) -> Model:
-        """Read a formula; all columns that it makes must be in the release.
-
-        Raises
-        ------
-        ArgumentError
-            Naming the columns that are not.
-        """
+        """Read a formula; all columns that it makes must be in the release."""
         if not self.schema:
             why = "these moments were made from a matrix, which has no columns of data"
             raise FormulaError("formula", why, "use regress")

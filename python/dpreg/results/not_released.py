@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from dpreg.base.errors import PYTHON, Face, Words, told
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.document import parsed, reading, template
 from dpreg.results.summary import Summary, privacy_note
+
+_KIND, _FORMAT = "dpreg_not_released", 1
+_DOCUMENT = {
+    _KIND: float, "formula": str, "method": str, "reason": str, "advice": str, "units": float,
+    "selected": ([str], None), "privacy": template(Certificate),
+}  # fmt: skip
 
 
 class NotReleased(Exception):  # noqa: N818
@@ -78,16 +86,25 @@ class NotReleased(Exception):  # noqa: N818
         return False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._fields(),)
+        return partial(NotReleased, **self._fields()), ()
 
     def _fields(self) -> dict[str, Any]:
         names = ("formula", "method", "reason", "units", "privacy", "selected")
         return {"advice": self._advice, **{name: getattr(self, name) for name in names}}
 
     def to_json(self) -> str:
-        """Return everything as JSON."""
+        """Return everything as JSON; `from_json` reads it."""
         fields = {**self._fields(), "advice": self.advice, "privacy": self.privacy.to_dict()}
-        return json.dumps({"dpreg_not_released": 1, **fields}, indent=2)
+        return json.dumps({_KIND: _FORMAT, **fields}, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> NotReleased:
+        """Read what `to_json` wrote; a ValueError if `text` is something else."""
+        with reading("this does not say that a mechanism declined", _FORMAT):
+            found = parsed(text, _DOCUMENT, _FORMAT)
+            privacy = Certificate.from_dict(found.pop("privacy"))
+        selected = found.pop("selected")
+        return cls(**found, privacy=privacy, selected=None if selected is None else tuple(selected))
 
     def summary(self, face: Face = PYTHON) -> Summary:
         """Return what happened, what it cost and what to do next; printable like that of a fit."""
@@ -127,7 +144,3 @@ _OF_A_MODEL = (
     "params", "bse", "conf_int", "predict", "pvalues", "tvalues", "tidy", "t_test", "wald_test",
     "f_test", "anova", "wald_test_terms",
 )  # fmt: skip
-
-
-def _rebuild(fields: dict[str, Any]) -> NotReleased:
-    return NotReleased(**fields)

@@ -57,25 +57,13 @@ def schema_from_dict(data: Mapping[str, Mapping[str, Any]]) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class NewRows:
-    """Complete rows of new data, the intercept included.
+    """Complete rows of new data, the intercept included."""
 
-    Attributes
-    ----------
-    X : ndarray, shape (complete rows, c)
-    kept : ndarray, shape (complete rows,)
-    total : int
-        Rows of the new data.
-    index : Index or None
-        Of the new data, if they had one.
-    names : tuple of str
-        Of the columns of X, without the intercept.
-    """
-
-    X: Doubles
-    kept: NDArray[np.int64]
-    total: int
-    index: pd.Index | None = None
-    names: tuple[str, ...] = ()
+    X: Doubles  # Shape (complete rows, c).
+    kept: NDArray[np.int64]  # Where they are among the rows of the new data.
+    total: int  # Rows of the new data.
+    index: pd.Index | None = None  # Of the new data, if they had one.
+    names: tuple[str, ...] = ()  # Of the columns of X, without the intercept.
 
     def series(self, values: Doubles) -> pd.Series:
         """Return one value a row of the new data, NaN for incomplete rows."""
@@ -134,7 +122,10 @@ def design_rows(
     for name in spec.regressors:
         if name not in source.schema:
             raise SchemaError("data", *no_column(name, source.schema))
-        _check_kind(spec.schema[name], source.schema[name])
+        new = source.schema[name]
+        if spec.schema[name].levels is None and new.kind != "numeric":
+            problem = f"column {name!r} was numeric in the fit and holds {new.holds} here"
+            raise SchemaError("data", problem, "convert it to numbers before the call")
     blocks, kept, total = [np.empty((0, len(spec.names)))], [np.empty(0, dtype=np.int64)], 0
     for batch in source.batches(spec.needed(response=False)):
         rows = spec.rows(batch, response=False)
@@ -151,12 +142,6 @@ def _index_of(data: Any) -> pd.Index | None:
     import pandas as pd
 
     return data.index if isinstance(data, pd.DataFrame) else None
-
-
-def _check_kind(fitted: Column, new: Column) -> None:
-    if fitted.levels is None and new.kind != "numeric":
-        problem = f"column {new.name!r} was numeric in the fit and holds {new.holds} here"
-        raise SchemaError("data", problem, "convert it to numbers before the call")
 
 
 def mean_intervals(

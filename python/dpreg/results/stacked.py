@@ -51,13 +51,7 @@ class StackedResults(DPResults, ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
+        """Read what `to_json` wrote; a ValueError if `text` is something else."""
         what, kind, name = cls._saved
         head = cls._head()
         beside = {**dict.fromkeys((*head, "columns"), str), name: cls._template}

@@ -5,20 +5,18 @@ from __future__ import annotations
 import html
 import math
 import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpreg.base.text import counted
+from dpreg.privacy.certificate import Certificate
 from dpreg.results.fitted import Fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pandas as pd
-
-    from dpreg.privacy.certificate import Certificate
 
 _TITLES = {
     "gaussian": "Linear",

@@ -178,30 +178,18 @@ class LinearTests(Fitted):
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """`matrix` @ coefficients = `values`.
+    """`matrix` @ coefficients = `values`."""
 
-    Attributes
-    ----------
-    matrix : ndarray, shape (q, c)
-    values : ndarray, shape (q,)
-    labels : tuple of str, length q
-        What each row combines, in the names of the coefficients.
-    """
-
-    matrix: Doubles
-    values: Doubles
-    labels: tuple[str, ...]
+    matrix: Doubles  # Shape (q, c).
+    values: Doubles  # Shape (q,).
+    labels: tuple[str, ...]  # What each row combines, in the names of the coefficients.
 
 
 def read_constraints(given: Any, names: tuple[str, ...]) -> Constraints:
     """Read constraints on coefficients that are called `names`.
 
-    Parameters
-    ----------
-    given : str, list of str, mapping, array, shape (c,) or (q, c), or pair of arrays
-        ``"a = 2 * b, c = 0"``, ``["a = 2 * b", "c = 0"]``, ``{"a": 1, "c": 0}``; a matrix, for
+    given: ``"a = 2 * b, c = 0"``, ``["a = 2 * b", "c = 0"]``, ``{"a": 1, "c": 0}``; a matrix, for
         combinations that are 0; or a matrix and what each combination is.
-    names : tuple of str, length c
     """
     if _is_text(given):
         matrix, values = _parsed(given, names)

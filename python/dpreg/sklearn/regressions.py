@@ -152,13 +152,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
     @hinted("DPLinearRegression.fit", sample_weight=EQUAL_WEIGHTS.format("dp_lm"))
     def fit(self, X: Any, y: Any) -> DPLinearRegression:
-        """Release a model; spends `eps` and `delta`.
-
-        Raises
-        ------
-        NotReleasedError
-            If the mechanism declines.  The budget is spent.
-        """
+        """Release a model; spends `eps` and `delta`, also where it raises `NotReleasedError`."""
         problem, names = self._problem(X, y)
         self._keep(fit(self._asked("dp_lm", names, inference=self.inference), problem))
         self.intercept_, self.coef_ = float(self.results_.estimates[0]), self.results_.estimates[1:]
@@ -232,13 +226,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     @hinted("DPLogisticRegression.fit", sample_weight=EQUAL_WEIGHTS.format("dp_glm"))
     def fit(self, X: Any, y: Any) -> DPLogisticRegression:
-        """Release a model; spends `eps` and `delta`.
-
-        Raises
-        ------
-        NotReleasedError
-            If the mechanism declines.  The budget is spent.
-        """
+        """Release a model; spends `eps` and `delta`, also where it raises `NotReleasedError`."""
         low, high = self.classes
         self.classes_ = np.array([low, high])
         problem, names = self._problem(X, y)

@@ -1,18 +1,19 @@
 test_that("mistakes are named in the words of R", {
   needs_python()
-  wrong <- function(...) expect_error(dp_lm(price ~ carat, diamonds, ...), class = "dpreg_usage")
-  for (eps in list(NA, NA_real_, NULL, "1", c(1, 2), TRUE, list(1)))
-    expect_match(wrong(eps = eps)$message, "eps must be one number, such as eps = 1, not")
-  expect_match(wrong(1, delta = NA)$message, "delta must be one number")
-  expect_match(wrong(1, inference = NA)$message, "inference must be TRUE or FALSE, not NA")
-  expect_match(wrong(1, method = TukeyEM)$message, "TukeyEM\\(\\), not a function; call it")
+  wrong <- function(...) expect_error(dp_lm(price ~ carat, diamonds, ...), class = "dpreg_error")
+  for (eps in list(NA, NA_real_, "1", c(1, 2), TRUE, list(1)))
+    expect_match(wrong(eps = eps)$message, "eps must be a number, got .*; write eps = 1")
+  expect_match(wrong(eps = NULL)$message, "eps must be given; write eps = 1")
+  expect_match(wrong(1, delta = NA)$message, "delta must be a number, got NA")
+  expect_match(wrong(1, inference = NA)$message, "inference must be TRUE or FALSE, got NA")
+  expect_match(wrong(1, method = TukeyEM)$message, "TukeyEM\\(\\), got a function; call it")
   expect_match(wrong(1, method = c("tukey", "adassp"))$message, "a vector of length 2")
-  expect_match(wrong(1, select = DPKendall)$message, "select must be one name")
-  expect_match(wrong(1, select = "kendall", k = "a")$message, "k must be one number")
-  expect_error(dp_select(price ~ carat, diamonds, k = NA, eps = 1), "k must be one number")
-  expect_error(dp_plan(n = NA, d = 3, eps = 1), "n must be one number")
-  expect_error(dp_plan(n = 10, d = 3, eps = 1, method = TukeyEM()), "an object of class dp_options")
-  expect_error(dp_budget(NA), "eps must be one number")
+  expect_match(wrong(1, select = DPKendall)$message, "select must be a name or options such as DPKendall")
+  expect_match(wrong(1, select = "kendall", k = "a")$message, "k must be a whole number, got 'a'; write k = 5")
+  expect_error(dp_select(price ~ carat, diamonds, k = NA, eps = 1), "k must be a whole number, got NA")
+  expect_error(dp_plan(n = NA, d = 3, eps = 1), "n must be a whole number, got NA")
+  expect_error(dp_plan(n = 10, d = 3, eps = 1, method = TukeyEM()), "method must be one of")
+  expect_error(dp_budget(NA), "eps must be a number, got NA")
   expect_error(confint(fit_of(), "nothing"), "no coefficient 'nothing'")
   expect_error(confint(fit_of(), 99), "no coefficient '99'")
   declined <- dp_lm(price ~ carat, diamonds[1:50, ], eps = 0.1, method = "tukey", rng = 1)
@@ -20,20 +21,21 @@ test_that("mistakes are named in the words of R", {
 })
 
 test_that("what is missing or long is named without its length", {
-  wrong <- function(e) expect_error(e, class = "dpreg_usage")$message
+  needs_python()
+  wrong <- function(e) expect_error(e, class = "dpreg_error")$message
   expect_match(wrong(dp_lm(price ~ carat, eps = 1)), "^data must be given")
   expect_match(wrong(dp_glm(price ~ carat, eps = 1)), "^data must be given")
   expect_match(wrong(dp_select(price ~ carat, diamonds, eps = 1)), "^k must be given")
   expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, eps = 1)), "^cuts must be increasing numbers, such as")
-  expect_match(wrong(dp_curve(Surv(carat, cut) ~ 1, diamonds, cuts = 1)), "^eps must be given")
+  expect_match(wrong(dp_curve(Surv(carat, price) ~ 1, diamonds, cuts = 1)), "^eps must be given")
   expect_match(wrong(dp_plan(n = 1000, eps = 1)), "^d must be given")
   for (e in expression(dp_moments(diamonds, 1), dp_lm(diamonds, eps = 1), dp_glm(diamonds, 1)))
     expect_match(wrong(eval(e)), "^formula and data are in the wrong order; write the formula first")
   expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = 1, cluster = "id")), "write unit = \"id\"")
   expect_match(wrong(dp_multinomial(cut ~ carat, diamonds, eps = 1, ref = "Ideal")), "relevel")
   expect_match(wrong(dp_effect(price ~ carat, diamonds, eps = 1, treatment = arm)), "in quotes; write treatment = \"arm\"")
-  expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = diamonds$carat)), "not a long vector$")
-  expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = as.list(diamonds$carat))), "not a long list$")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = diamonds$carat)), "got a long vector; write")
+  expect_match(wrong(dp_lm(price ~ carat, diamonds, eps = as.list(diamonds$carat))), "got a long list; write")
 })
 
 test_that("names without quotes are answered with the name in quotes", {
@@ -85,10 +87,10 @@ test_that("users of lm() and glm() are told what to write", {
     dp_lm(price ~ carat, data, 1, bonds = list(carat = 1:2)), "did you mean 'bounds'?",
     dp_lm(price ~ carat, data, 1, x = TRUE), "?dp_lm has its arguments",
     dp_glm(dear ~ carat, data, 1, fit_stats = TRUE), "are those of dp_lm()",
-    dp_glm(dear ~ carat, data, 1, family = "logit"), "write family = binomial()",
-    dp_glm(price ~ carat, data, 1, family = quasipoisson), "write family = poisson(), whose standard errors allow",
+    dp_glm(dear ~ carat, data, 1, family = "logit"), "write family = \"binomial\"",
+    dp_glm(price ~ carat, data, 1, family = quasipoisson), "write family = \"poisson\", whose standard errors allow",
     dp_glm(price ~ carat, data, 1, family = "Poisson"), "write family = \"poisson\"",
-    dp_glm(price ~ carat, data, 1, family = inverse.gaussian), "negative.binomial(theta) or Quantile(0.9)",
+    dp_glm(price ~ carat, data, 1, family = inverse.gaussian), "or Quantile(q = 0.9), got 'inverse.gaussian'",
     dp_lm(price ~ interaction(cut, color), data, 1), "write a:b",
     dp_glm(cbind(price, carat) ~ depth, data, 1), "make a row with 0 or 1 for each trial",
     dp_lm(price ~ 0, data, 1), "write y ~ x, or y ~ 1",
@@ -136,18 +138,21 @@ test_that("a response of 1 and 2 is refused with what to write", {
 })
 
 test_that("options are checked by name", {
+  needs_python()
+  said <- function(method)
+    expect_error(dp_lm(price ~ carat, diamonds, 1, method = method), class = "dpreg_usage")$message
   for (x in list(NA, TRUE, "3", c(1, 2), list(1), Inf, NaN, NULL, NA_character_, TukeyEM)) {
-    expect_error(BoostedAdaSSP(clip = x), "^clip must be")
-    expect_error(Standardisation(zooms = x), "^zooms must be")
-    if (!is.null(x)) expect_error(TukeyEM(ridge = x), "^ridge must be")
-    if (!is.null(x)) expect_error(TukeyEM(models = x), "^models must be")
+    expect_match(said(BoostedAdaSSP(clip = x)), "^clip must be")
+    expect_match(said(FrankWolfe(standardisation = Standardisation(zooms = x))), "^zooms must be")
+    if (!is.null(x)) expect_match(said(TukeyEM(ridge = x)), "^ridge must be")
+    if (!is.null(x)) expect_match(said(TukeyEM(models = x)), "^models must be")
   }
-  expect_error(TukeyEM(models = "many"), "models must be one number, such as models = 100, not \"many\"")
+  expect_match(said(TukeyEM(models = "many")), "models must be a whole number or NULL, got 'many'")
   for (x in list(5, "a", NULL, TukeyEM()))
-    expect_error(FrankWolfe(standardisation = x), "made by Standardisation\\(\\)")
-  for (x in list(NA, 3, c("slots", "slots"))) expect_error(TukeyEM(partition = x), "partition must be one name")
-  expect_error(FrankWolfe(screen = TRUE), "screen must be one name")
-  expect_error(Auto(candidates = NA), "candidates must be names of methods")
+    expect_match(said(FrankWolfe(standardisation = x)), "standardisation must be a Standardisation")
+  for (x in list(NA, 3, c("slots", "slots"))) expect_match(said(TukeyEM(partition = x)), "partition must be 'slots' or")
+  expect_match(said(FrankWolfe(screen = TRUE)), "screen must be 'rnm' or")
+  expect_match(said(Auto(candidates = NA)), "candidates must be a character vector")
   expect_s3_class(FrankWolfe(screen = "rnm", steps = 10), "dp_options")
 })
 

@@ -95,7 +95,7 @@ test_that("no mistake with strata is a fit of all rows, or uncharged", {
   expect_error(dp_partition(strata$north, "ward", c("a", "b")), "not that of a stratum")
   expect_error(dp_partition(budget, "ward"), 'write levels = c("first", "second", ...)', fixed = TRUE)
   expect_error(dp_partition(budget, "ward", "a"), "at least two levels")
-  expect_error(dp_partition(budget, 3, c("a", "b")), "column must be the name of one column")
+  expect_error(dp_partition(budget, 3, c("a", "b")), "column must be the name of a column, got 3")
   expect_error(dp_partition(budget, "region", c("north", "west")), "were declared before")
   expect_identical(nrow(as.data.frame(budget)), 0L)
 })

@@ -60,7 +60,7 @@ AUTO = [
 LIMITS = [
     Mutant(
         "limits are free",
-        edited(TukeyEM, "_plan", ("1 - self.count_share - self.limits_share", "(1 - self.count_share)")),
+        edited(TukeyEM, "_left", ("1 - self.count_share - self.limits_share", "1 - self.count_share")),
         ("tukey",),
     ),
     Mutant(

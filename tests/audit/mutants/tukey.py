@@ -162,8 +162,8 @@ TUKEY = [
         "count charged, and then charged again nowhere",
         edited(
             TukeyEM,
-            "_plan",
-            ("epsilon *= 1 - self.count_share - self.limits_share", "epsilon *= 1.5"),
+            "_left",
+            ("epsilon * (1 - self.count_share - self.limits_share)", "epsilon * 1.5"),
         ),
         ("tukey",),
     ),

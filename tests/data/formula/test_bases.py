@@ -14,7 +14,8 @@ from sources import evaluated, schema
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.formula.bases import b_splines, equal_knots, natural_splines, polynomials
+from dpreg.data.formula.bases import equal_knots, natural_splines, polynomials
+from dpreg.data.formula.basis_terms import BASES
 from dpreg.faces.cli.commands import main
 
 LOW, HIGH = 0.5, 6.5
@@ -46,15 +47,20 @@ def test_polynomials_have_mean_0_and_variance_1_on_the_interval():
     np.testing.assert_allclose(P.T @ (weights[:, None] / 2 * P), np.eye(7), atol=1e-13)
 
 
+def b_splines(x, degree):
+    found = BASES["bs"].function(x, [2, 4], LOW, HIGH, degree, include_intercept=True)
+    return np.column_stack(list(found.values()))
+
+
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_b_splines_are_those_of_patsy(degree):
     x = INSIDE[:-1]  # patsy's last spline is 0 at the upper bound without this
     expected = patsy.dmatrix(
         f"bs(x, knots=[2, 4], lower_bound={LOW}, upper_bound={HIGH}, degree={degree}, "
         "include_intercept=True) - 1", {"x": x})  # fmt: skip
-    found = np.column_stack(b_splines(x, [2, 4], LOW, HIGH, degree))
+    found = b_splines(x, degree)
     np.testing.assert_allclose(found, expected, atol=1e-14)
-    ends = np.column_stack(b_splines(np.array([LOW, HIGH, np.nan]), [2, 4], LOW, HIGH, degree))
+    ends = b_splines(np.array([LOW, HIGH, np.nan]), degree)
     assert ends[0].tolist() == [1.0] + [0.0] * (degree + 2)
     assert ends[1].tolist() == [0.0] * (degree + 2) + [1.0]
     assert np.isnan(ends[2]).all()

@@ -1,4 +1,4 @@
-"""Bases of a column on a public interval: orthogonal polynomials, B-splines, natural splines.
+"""Bases of a column on a public interval: orthogonal polynomials and natural splines.
 
 Each value is a function of one cell and of public numbers.  What R and patsy take from the
 column, its centre and scale or its quantiles, comes from the interval: polynomials are
@@ -8,7 +8,6 @@ parts.  Cells beyond the interval are moved to its ends.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,53 +36,25 @@ def equal_knots(low: float, high: float, count: int) -> list[float]:
     return [float(knot) for knot in np.linspace(low, high, count + 2)[1:-1]]
 
 
-def b_splines(
-    x: Doubles, knots: Sequence[float], low: float, high: float, degree: int
-) -> list[Doubles]:
-    """Return all B-splines of a degree on [low, high], which add up to 1.
-
-    x: shape (n,).
-    knots: between `low` and `high`, increasing.
-    Returns: length ``len(knots) + degree + 1``.
-    """
-    x = np.clip(x, low, high)
-    places = [*[low] * (degree + 1), *knots, *[high] * (degree + 1)]
-    found: list[Doubles] = []
-    for left, right in itertools.pairwise(places):
-        # The last interval that is not empty has its right end too.
-        last = right == high
-        inside = (x >= left) & ((x <= right) if last else (x < right)) & (left < right)
-        found.append(np.where(np.isnan(x), np.nan, inside.astype(np.float64)))
-    for order in range(1, degree + 1):
-        found = [
-            _share(x, places[j], places[j + order]) * found[j]
-            + (1 - _share(x, places[j + 1], places[j + order + 1])) * found[j + 1]
-            for j in range(len(found) - 1)
-        ]
-    return found
-
-
-def _share(x: Doubles, left: float, right: float) -> Doubles:
-    """Return how far x has come from left to right; 0 where they are one."""
-    return (x - left) / (right - left) if right > left else np.zeros_like(x)
-
-
 def natural_splines(x: Doubles, knots: Sequence[float], low: float, high: float) -> list[Doubles]:
     """Return a basis of the cubic splines that have no second derivative at `low` and `high`.
 
     It is that of R's ``splines::ns``: cubic B-splines but the first, times `natural_coefficients`.
 
     x: shape (n,).
-    knots, low, high: as for `b_splines`.
+    knots: between `low` and `high`, increasing.
     Returns: length ``len(knots) + 1``: their span, with 1, is that of all natural splines with
         these knots.
     """
-    splines = b_splines(x, knots, low, high, _CUBIC)[1:]
+    from formulaic.transforms.basis_spline import basis_spline
+
+    splines = basis_spline(x, knots=list(knots), degree=_CUBIC, lower_bound=low, upper_bound=high,
+                           extrapolation="clip", _state={})  # fmt: skip
     found = []
     for column in natural_coefficients(knots, low, high).T:
         # One product after the other: a matrix product may round a row as its place suggests.
         total = np.zeros_like(x)
-        for coefficient, spline in zip(column, splines, strict=True):
+        for coefficient, spline in zip(column, splines.values(), strict=True):
             total = total + coefficient * spline
         found.append(total)
     return found

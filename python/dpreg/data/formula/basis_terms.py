@@ -15,12 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.data.formula.bases import (
-    equal_knots,
-    natural_coefficients,
-    natural_splines,
-    polynomials,
-)
+from dpreg.data.formula.bases import equal_knots, natural_coefficients, natural_splines, polynomials
 
 Pair = tuple[float, float]
 

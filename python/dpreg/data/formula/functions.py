@@ -122,17 +122,14 @@ ROW_FUNCTIONS: dict[str, RowFunction] = {
 # What to write instead of a function that looks at the other rows.
 LEARNS_FROM_DATA: dict[str, str] = {
     "center": "subtract a public constant: I(x - 50)",
-    "scale": "use public constants: I((x - 50) / 10)",
-    "standardize": "use public constants: I((x - 50) / 10)",
+    **dict.fromkeys(("scale", "standardize"), "use public constants: I((x - 50) / 10)"),
     "poly": "write poly(x, 3, raw=True)",
-    "bs": "give knots and bounds: bs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
-    "ns": "give knots and bounds: ns(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
-    "cr": "give knots and bounds: cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
-    "cs": "give knots and bounds: cs(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
+    **{name: f"give knots and bounds: {name}(x, knots=[2, 4], lower_bound=0, upper_bound=6)"
+       for name in ("bs", "ns", "cr", "cs")},
     "cc": "give knots and bounds to cr(): cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)",
     "lag": "make the lagged column before the data are protected, one row per unit",
     "hashed": "declare the levels: C(x, levels=[...])",
-}
+}  # fmt: skip
 
 SUMMARIES = ("mean", "median", "min", "max", "std", "sd", "var", "sum", "quantile")
 _BY_UNIT = "write unit='person' as an argument of the call: standard errors are clustered by unit"
@@ -141,14 +138,14 @@ _SMOOTH = "write ns(x, 5), with public bounds of x as an argument of the call"
 # Words of other packages: why they are no terms here, and what to write.
 FOREIGN: dict[str, tuple[str, str]] = {
     "weights": ("weights are not a term", "write weights='w' as an argument of the call"),
-    "factor": ("levels must not be read from the data", _LEVELS),
-    "as_factor": ("levels must not be read from the data", _LEVELS),
-    "i": ("levels must not be read from the data", _LEVELS),
-    "s": ("a smooth term chooses its knots from the data", _SMOOTH),
-    "te": ("a smooth term chooses its knots from the data", _SMOOTH),
-    "categorical": ("levels must not be read from the data", _LEVELS),
-    "where": ("a condition is a comparison here", "write I(x > 0), which is 1 or 0"),
-    "ifelse": ("a condition is a comparison here", "write I(x > 0), which is 1 or 0"),
+    **dict.fromkeys(
+        ("factor", "as_factor", "i", "categorical"),
+        ("levels must not be read from the data", _LEVELS),
+    ),
+    **dict.fromkeys(("s", "te"), ("a smooth term chooses its knots from the data", _SMOOTH)),
+    **dict.fromkeys(
+        ("where", "ifelse"), ("a condition is a comparison here", "write I(x > 0), which is 1 or 0")
+    ),
     "cut": ("intervals are comparisons here", "write I(x > 10) + I(x > 20), with public breaks"),
     "Q": ("names that are not identifiers are quoted otherwise", "write `name of column`"),
     "cluster": ("clusters are not a term", _BY_UNIT),

@@ -208,8 +208,7 @@ class _Reader:
             values = {key: ast.literal_eval(value) for key, value in given.items()}
         except (ValueError, TypeError, SyntaxError, MemoryError):
             raise self.refuse(
-                f"what {name}() is given beside columns must be numbers",
-                f"write {known.usage}",
+                f"what {name}() is given beside columns must be numbers", f"write {known.usage}"
             ) from None
         if not known.allows(values):
             raise wrong

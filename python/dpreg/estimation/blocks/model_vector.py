@@ -49,11 +49,7 @@ class Coefficients:
 
 
 def coefficients(
-    point: Doubles,
-    layout: Layout,
-    law: ReleaseLaw | None,
-    factor: float,
-    grid_exponent: int,
+    point: Doubles, layout: Layout, law: ReleaseLaw | None, factor: float, grid_exponent: int
 ) -> Coefficients:
     """Put the intercept together, and the covariance if there is a law, and so spreads.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from dpreg import _core
-from dpreg.base.errors import Words
+from dpreg.base.errors import Argument, Setting, Words, leave_out
 from dpreg.base.text import counted
 from dpreg.estimation.base import Allowance, Declined
-from dpreg.estimation.planning.tukey import TukeyPlan
+from dpreg.estimation.blocks.model_vector import Layout
+from dpreg.estimation.planning.tukey import TukeyPlan, least_units
 from dpreg.privacy.certificate import Part
 
 NOT_PASSED = "the fits to the parts of the data did not agree well enough to release one safely"
@@ -41,6 +42,26 @@ def too_few(units: float, d: int, models: int | None) -> str:
     """Say that so many units are not enough."""
     where = "at this eps" if models is None else f"with {models:,} models"
     return f"about {units:,.0f} units are too few for {counted(d, 'regressor')} {where}"
+
+
+def advice_on(
+    layout: Layout, epsilon: float, left: tuple[float, float], telling: float, models: int | None
+) -> Words:
+    """Return what to do where `epsilon` was not enough.
+
+    left: epsilon and delta of the test and the draw.
+    telling: what a unit tells of a coefficient beside one of a linear model.
+    """
+    need = math.ceil(least_units(layout.d, layout.size, *left) / telling)
+    fewer = (Setting("inference", False), " (releases fewer numbers), ")
+    first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
+    return (
+        *first,
+        f"TukeyEM with {counted(layout.d, 'regressor')} at eps={epsilon:.4g} needs about "
+        f"{need:,} units; try a larger ", Argument("eps"),
+        ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
+        "or another method",
+    )  # fmt: skip
 
 
 def declined(

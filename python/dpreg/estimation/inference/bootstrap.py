@@ -25,32 +25,16 @@ def bootstrapped(
     """Return the estimate without the bias of floor and noise, and its covariances.
 
     With the released matrix as if it were the true one, H, sampling error and privacy noise are
-    drawn, and the equations solved, many times.  The mean of (floored inverse of H + noise) H is
-    what a coefficient is multiplied by along each eigenvector of H; the estimate is divided by it,
-    unless most of what is there would be noise.
+    drawn, and the equations solved, many times (Ferrando, Wang and Sheldon, 2022).  The mean of
+    (floored inverse of H + noise) H is what a coefficient is multiplied by along each eigenvector
+    of H; the estimate is divided by it, unless most of what is there would be noise.
 
-    Parameters
-    ----------
-    moments : ndarray, shape (w + 1, w + 1)
-        Noisy, of regressors and response.
-    deviation : float
-        Of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
-    theta : ndarray, shape (w,)
-        Solution of the normal equations.
-    residual : float
-        Mean square of the residuals.
-    invert : callable
-        What the equations were solved by: inverts a noisy matrix, given its deviation.
-
-    Returns
-    -------
-    estimate : ndarray, shape (w,)
-    sampling, privacy : ndarray, shape (w, w)
-
-    References
-    ----------
-    Ferrando, Wang and Sheldon (2022), "Parametric bootstrap for differentially private confidence
-    intervals".
+    moments: shape (w + 1, w + 1): noisy, of regressors and response.
+    deviation: of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
+    theta: shape (w,): solution of the normal equations.
+    residual: mean square of the residuals.
+    invert: what the equations were solved by: inverts a noisy matrix, given its deviation.
+    Returns the estimate, and its covariances by sampling and by noise.
     """
     size = len(theta)
     if size == 0:

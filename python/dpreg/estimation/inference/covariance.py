@@ -75,10 +75,7 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
 def _without_noise(constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:
     """Return the scatter, moved to `constant` by the share of their distance that is noise.
 
-    References
-    ----------
-    Ledoit and Wolf (2004), "A well-conditioned estimator for large-dimensional covariance
-    matrices".
+    See Ledoit and Wolf (2004).
     """
     root = np.linalg.cholesky(constant)
     back = np.linalg.inv(root)

@@ -62,15 +62,8 @@ class JointMoments:
         return self.deviation**2 * float(first @ second) ** 2
 
     def regression(self, regressors: Doubles, response: Doubles) -> Regression:
-        """Regress one vector on k others.
+        """Regress one vector, of length w, on others, shape (w, k).
 
-        Parameters
-        ----------
-        regressors : ndarray, shape (w, k)
-        response : ndarray, shape (w,)
-
-        Notes
-        -----
         Solved on orthonormal vectors, where the noise has the law it has in `matrix`.  Fitting the
         noise too makes squared residuals fewer, to second order by
         (s^2 / 2) ((1 + |theta|^2) tr(A^-1) + theta' A^-1 theta), which is put right.
@@ -101,8 +94,6 @@ class JointMoments:
     ) -> Regression:
         """Two-stage least squares.
 
-        Notes
-        -----
         With B = (X'P X)^-1 X'Z (Z'Z)^-1, P the projection on the instruments, the error is
         B Z'(y - X theta): noise in the moments of Z with the residual, and the residual variance
         times (X'P X)^-1.

@@ -13,13 +13,7 @@ from dpreg.base.options import is_number
 
 
 def check_alpha(alpha: object) -> float:
-    """Return `alpha` as a float if it is a level of an interval.
-
-    Raises
-    ------
-    ValueError
-        Otherwise.
-    """
+    """Return `alpha` as a float if it is a level of an interval; refuse anything else."""
     # 0.95 would give intervals of 5%, which nobody means.
     if not is_number(alpha) or not 0 < float(alpha) <= 0.5:
         raise unusable(

@@ -19,21 +19,13 @@ def noisy_binomial_tail(least: int, epsilon: float) -> float:
 def noisy_binomial_p_value(seen: int, size: int, probability: float, epsilon: float) -> float:
     """Return the probability that Binomial(size, probability) plus the noise is >= `seen`.
 
-    Parameters
-    ----------
-    seen : int
-        With noise: may be below 0 or above `size`.
-    probability : float
-        Of success under the null hypothesis; if the true one is smaller, the result is larger
-        than it has to be.
-    epsilon : float
-        Of the discrete Laplace noise.
+    The test of Awan and Slavkovic (2018), with noise on the integers: without the uniform part of
+    their Tulap noise it is exact and up to one step less powerful.
 
-    References
-    ----------
-    Awan and Slavkovic (2018), "Differentially private uniformly most powerful tests for binomial
-    data", with noise on the integers: without the uniform part of their Tulap noise the test is
-    exact and up to one step less powerful.
+    seen: with noise: may be below 0 or above `size`.
+    probability: of success under the null hypothesis; if the true one is smaller, the result is
+        larger than it has to be.
+    epsilon: of the discrete Laplace noise.
     """
     counts = np.arange(size + 1)
     law = stats.binom.pmf(counts, size, probability)

@@ -116,13 +116,7 @@ class Start:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Start:
-        """Read what `to_dict` wrote.
-
-        Raises
-        ------
-        ValueError
-            If it is something else.
-        """
+        """Read what `to_dict` wrote; a ValueError if it is something else."""
         try:
             kinds = {"constant": np.bool_}
             arrays = {k: np.asarray(data[k], dtype=kinds.get(k, np.float64)) for k in _SHAPES}
@@ -140,13 +134,7 @@ class Start:
 
     @classmethod
     def from_json(cls, text: str) -> Start:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `text` is something else.
-        """
+        """Read what `to_json` wrote; a ValueError if `text` is something else."""
         try:
             data = json.loads(text)
             if not isinstance(data, dict) or data.pop("dpreg_start", None) != _FORMAT:

@@ -22,11 +22,7 @@ from dpreg.estimation.newton.scores import noisy_products, noisy_score_norms, pr
 from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.moments import found_columns, noisy_gram, without_columns
-from dpreg.estimation.releases.rows import (
-    longest_row,
-    mapped_rows,
-    standardised_rows,
-)
+from dpreg.estimation.releases.rows import longest_row, mapped_rows, standardised_rows
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
 from dpreg.privacy.cost import Cost

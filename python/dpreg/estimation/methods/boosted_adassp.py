@@ -191,12 +191,7 @@ class BoostedAdaSSP:
 
 
 def _noisy_round(
-    rows: MappedRows,
-    theta: Doubles,
-    clip: float,
-    number: int,
-    noise: GaussianReleases,
-    mu: float,
+    rows: MappedRows, theta: Doubles, clip: float, number: int, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float, float]:
     """Release gradient and sum of squares of residuals; return the gradient's noise too.
 

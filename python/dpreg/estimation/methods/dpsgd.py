@@ -170,11 +170,7 @@ class DPSGD:
         )
 
     def _descend(
-        self,
-        rows: MappedRows,
-        scales: Scales,
-        multiplier: float,
-        bits: _core.BitSource,
+        self, rows: MappedRows, scales: Scales, multiplier: float, bits: _core.BitSource
     ) -> tuple[np.ndarray, Part]:
         width, rate = rows.width, _core.poisson_rate(self.rate)
         sensitivity = _core.gradient_sensitivity(width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,14 +16,11 @@ from dpreg.base.errors import (
     ArgumentError,
     BudgetError,
     Setting,
-    Words,
-    leave_out,
     unusable,
     write,
 )
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
-from dpreg.base.text import counted
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import (
@@ -38,6 +36,7 @@ from dpreg.estimation.blocks.model_rows import assigned, rows_of_models
 from dpreg.estimation.blocks.model_vector import Layout, coefficients
 from dpreg.estimation.blocks.tukey_report import (
     NOT_PASSED,
+    advice_on,
     declined,
     parts_of,
     too_few,
@@ -46,7 +45,6 @@ from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.planning.tukey import (
     TukeyPlan,
-    least_units,
     most_units,
     plan_tukey,
     small_batch_factor,
@@ -165,20 +163,13 @@ class TukeyEM:
         refuse_within(self.name, terms)
         refuse_weights(self.name, terms)
         if terms.given:
-            problem = (
-                Setting("method", self.name),
-                " does not support offsets with a link function",
-            )
-            raise ArgumentError("method", problem, write("method", "boosted_adassp"))
+            why = " does not support offsets with a link function"
+            instead = write("method", "boosted_adassp")
+            raise ArgumentError("method", (Setting("method", self.name), why), instead)
         if (1 - self.limits_share) * delta < _LEAST_DELTA:
-            raise BudgetError(
-                "delta",
-                (
-                    f"{delta:.3g} is too small for ",
-                    Setting("method", "tukey"),
-                ),
-                ("write a larger one, such as ", Setting("delta", 1e-10)),
-            )
+            small = (f"{delta:.3g} is too small for ", Setting("method", "tukey"))
+            larger = ("write a larger one, such as ", Setting("delta", 1e-10))
+            raise BudgetError("delta", small, larger)
         if self.models is not None:
             # With a given number of models nothing in this condition comes from the data.
             layout = Layout(len(terms.names), terms.intercept, inference)
@@ -218,11 +209,12 @@ class TukeyEM:
         delta = (1 - self.limits_share) * allowance.delta
         parts = (counted, *parts_of(plan, delta))
         # Spreads need residuals: the plan has no error when batches leave none.
+        left = self._left(allowance.epsilon, allowance.delta)
+        advice = partial(advice_on, layout, allowance.epsilon, left, telling, self.models)
         few = plan.batch * telling < d + 2 or (inference and math.isinf(plan.error))
         if few or not _rounding_is_paid(plan, layout):
-            advice = self._advice(layout, allowance, telling)
             reason = too_few(units, layout.d, self.models)
-            return declined(reason, advice, units, allowance, parts[:1])
+            return declined(reason, advice(), units, allowance, parts[:1])
         fits = self._fit(design, plan, layout, allowance.bits)
         point = tukey(
             fits,
@@ -234,8 +226,7 @@ class TukeyEM:
             bits=allowance.bits,
         )
         if point is None:
-            advice = self._advice(layout, allowance, telling)
-            return declined(NOT_PASSED, advice, units, allowance, parts[:2])
+            return declined(NOT_PASSED, advice(), units, allowance, parts[:2])
         law = None
         if inference:
             law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
@@ -268,28 +259,13 @@ class TukeyEM:
     def _plan(
         self, units: float, layout: Layout, epsilon: float, delta: float, telling: float
     ) -> TukeyPlan:
-        epsilon *= 1 - self.count_share - self.limits_share
-        delta *= 1 - self.limits_share
-        found = plan_tukey(
-            telling * units, layout.d, layout.size, epsilon, delta, models=self.models
-        )
+        left = self._left(epsilon, delta)
+        found = plan_tukey(telling * units, layout.d, layout.size, *left, models=self.models)
         return replace(found, batch=math.ceil(max(units, 1.0) / found.models))
 
-    def _advice(self, layout: Layout, allowance: Allowance, telling: float) -> Words:
-        """Return what to do; `telling` is what a unit tells beside one of a linear model."""
-        epsilon = allowance.epsilon * (1 - self.count_share - self.limits_share)
-        delta = allowance.delta * (1 - self.limits_share)
-        need = math.ceil(least_units(layout.d, layout.size, epsilon, delta) / telling)
-        fewer = (Setting("inference", False), " (releases fewer numbers), ")
-        models = self.models
-        first = () if models is None else (*leave_out("models"), f", which was {models:,}: ")
-        return (
-            *first,
-            f"TukeyEM with {counted(layout.d, 'regressor')} at eps={allowance.epsilon:.4g} needs "
-            f"about {need:,} units; try a larger ", Argument("eps"),
-            ", fewer or less sparse regressors, ", *(fewer if layout.spreads else ()),
-            "or another method",
-        )  # fmt: skip
+    def _left(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """Return epsilon and delta of the test and the draw."""
+        return epsilon * (1 - self.count_share - self.limits_share), delta * (1 - self.limits_share)
 
     def _limits(
         self, design: Design, allowance: Allowance

@@ -47,34 +47,27 @@ class Selector(Protocol):
     @property
     def name(self) -> str:
         """As `dp_select(method=...)` spells it."""
-        ...
 
     @property
     def share(self) -> float:
         """Share of eps that `dp_lm(select=...)` gives to the selection."""
-        ...
 
     @property
     def holds_rows(self) -> bool:
         """Whether all rows have to be in memory."""
-        ...
 
     @property
     def uses_bounds(self) -> bool:
         """Whether public bounds of columns are used."""
-        ...
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
-        ...
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         """Say what a selection with this allowance costs at most, from public numbers alone."""
-        ...
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """Spend the allowance."""
-        ...
 
 
 def check_k(k: object, d: int, of: str = "terms of the formula") -> int:

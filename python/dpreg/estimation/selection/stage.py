@@ -81,11 +81,7 @@ class FirstStage:
 
 
 def first_stage(
-    select: str | Selector | None,
-    k: int | None,
-    split: float | None,
-    terms: Terms,
-    epsilon: float,
+    select: str | Selector | None, k: int | None, split: float | None, terms: Terms, epsilon: float
 ) -> FirstStage:
     """Check `select`, `k` and `split` of `dp_lm` and divide epsilon.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -25,7 +26,6 @@ from dpreg.results.classes import OfClasses
 from dpreg.results.effect import below
 from dpreg.results.models import Model
 from dpreg.results.moment_models import correlations, rsquared, two_stage_fit
-from dpreg.results.stacked import StackedResults
 
 Sent = Mapping[str, Any]
 
@@ -64,16 +64,12 @@ def fields(found: Any) -> dict[str, Any]:
 
 @fields.register
 def _(fit: dpreg.DPResults) -> dict[str, Any]:
-    start = None if fit.start is None else fit.start.to_json()
-    found = {"released": True, **plain(fit), "start": start}
-    if isinstance(fit, StackedResults):
-        found["json"] = fit.to_json()
-    return found
+    return {"released": True, **plain(replace(fit, start=None)), "json": fit.to_json()}
 
 
 @fields.register
 def _(none: dpreg.NotReleased) -> dict[str, Any]:
-    found = {"text": str(none), **none._fields(), "advice": none.advice}
+    found = {"text": str(none), "json": none.to_json(), **none._fields(), "advice": none.advice}
     return {"released": False, **plain(found)}
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.base.errors import BudgetError
 from dpreg.calls.session import Payer
+from dpreg.faces.bridge.words import as_given
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.statement import AMOUNTS, columns_of, shares_of
 
@@ -24,9 +26,12 @@ def new_budget(request: Request) -> dict[str, Any]:
 
     Returns: totals, and the key of a budget that has no ledger.
     """
-    given = {name: value for name, value in request.items() if value is not None}
+    given = {name: as_given(value) for name, value in request.items() if value is not None}
     ledger, key = given.get("ledger"), None
     if ledger is not None and not {"eps", "mu", "rho"} & set(given):
+        if not set(given) <= {"ledger", "user"}:
+            only = 'to open an existing ledger give its path only: dp_budget(ledger = "path")'
+            raise BudgetError("eps", "must be given", only)
         budget = Budget.open(ledger, user=given.get("user"))
     else:
         budget = Budget(**given)
@@ -58,8 +63,8 @@ def _budget(sent: Request) -> Budget:
 
 def partition(request: Request) -> dict[str, Any]:
     """Declare a partition, or look one up; return its levels."""
-    levels = request.get("levels")
-    return {"levels": list(_budget(request["budget"]).partition(request["column"], levels))}
+    column, levels = as_given(request["column"]), request.get("levels")
+    return {"levels": list(_budget(request["budget"]).partition(column, levels))}
 
 
 def budget_state(request: Request) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from dpreg.estimation.releases import standardisation
 from dpreg.faces.bridge.answers import Sent, answer, fields, plain
 from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, payer_of
 from dpreg.faces.bridge.rows import column_kinds, limits_of, model_matrix
-from dpreg.faces.bridge.words import in_r, told_in_r
+from dpreg.faces.bridge.words import as_given, in_r, told_in_r
 
 # R is told how far a release has come from so many seconds on.
 _PATIENCE = 1.0
@@ -103,7 +103,7 @@ def _given(request: Sent) -> dict[str, Any]:
     """Return the arguments that R sent, as Python takes them."""
     aside = ("matrix", "formula", "budget", "progress")
     return {
-        name: _FORMS[name](value) if name in _FORMS else value
+        name: _FORMS.get(name, as_given)(as_given(value))
         for name, value in request.items()
         if value is not None and name not in aside
     }
@@ -123,8 +123,8 @@ def _options(sent: Any) -> Any:
         return sent
     cls = _newer(sent["kind"])
     hints = typing.get_type_hints(cls)
-    given = {k: _option(k, v, hints.get(k)) for k, v in dict(sent["options"] or {}).items()}
-    return cls(**given)
+    given = dict(sent["options"] or {})
+    return cls(**{k: _option(k, as_given(v), hints.get(k)) for k, v in given.items()})
 
 
 def _option(name: str, value: Any, hint: Any) -> Any:
@@ -143,7 +143,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("method", "select", "family"), _options),
     "bounds": limits_of,
     "overlap": tuple,
-    "rng": int,
+    "rng": lambda seed: int(seed) if is_number(seed) and float(seed).is_integer() else seed,
     # Of a curve it is a number.
     "start": lambda start: origin_from_json(start) if isinstance(start, str) else start,
 }
@@ -153,6 +153,7 @@ def _test(request: Sent) -> dict[str, Any]:
     """Test by blocks, with p-values of a function of R; see rwrapper/R/block_test.R."""
     given = _given(request)
     ask, labels = given.pop("p_value"), given.pop("labels")
+    eps: Any = given.get("eps")
 
     def opened() -> tuple[PValues, NDArray[np.int64]]:
         def p_value(rows: NDArray[np.int64], seed: int) -> float:
@@ -162,7 +163,7 @@ def _test(request: Sent) -> dict[str, Any]:
         return p_value, np.frombuffer(quietly(labels), "<i4").astype(np.int64)
 
     asked = Request(
-        call="dp_test", formula=given["name"], eps=given["eps"], delta=0.0,
+        call="dp_test", formula=given["name"], eps=eps, delta=0.0,
         method=Blocks(given.get("blocks"), given["threshold"]), unit=given.get("unit"),
         budget=_payer(request), rng=given.get("rng"),
     )  # fmt: skip

@@ -8,22 +8,19 @@ the model matrix of each row by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
+from dpreg.data.cells import Cells, Coded, Ticks
 from dpreg.data.matrix import ModelMatrix, Records
-from dpreg.data.source import quietly
+from dpreg.data.schema import Column
+from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
 from dpreg.privacy.stratum import Stratum
-
-if TYPE_CHECKING:
-    from dpreg.data.cells import Cells
-    from dpreg.data.schema import Column
-    from dpreg.data.source import RowSource
 
 Request = Mapping[str, Any]
 
@@ -163,8 +160,6 @@ def _text(key: bytes) -> str:
 
 def _seconds(cells: Cells) -> Doubles:
     """Return ticks as seconds, NaN where they are missing."""
-    from dpreg.data.cells import Coded, Ticks
-
     if isinstance(cells, Coded):
         known = (cells.positions >= 0) & (cells.positions < len(cells.entries))
         places = np.where(known, cells.positions, len(cells.entries))

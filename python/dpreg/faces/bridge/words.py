@@ -5,10 +5,9 @@ The words are made for Python, where they are raised; this face puts them into t
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 # What is shown to people; the other strings of an answer are names and formulas.
@@ -16,33 +15,15 @@ _SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "r
           "stratum"}  # fmt: skip
 _CONSTANTS = {"True": "TRUE", "False": "FALSE", "None": "NULL"}
 _PHRASES = {"options object": "options", "an options": "options", "a Screen or ": "",
-            "a tuple or list": "a character vector", "2**20": "2^20",
+            "a tuple or list": "a character vector",
+            ", or a dpreg bit source": "", ", got a tuple": ", got a vector",
             "fit.clipping": "fit$clipping", "fit.notes": "fit$notes"}  # fmt: skip
 
 
+# The name of an argument before its value, where it is not the name of a column or a level.
+_ARGUMENT = re.compile(r"(?<![\w.'\"`])([A-Za-z_]\w*)=(?!=) ?")
 # A list of texts.
 _LIST = re.compile(r"\[('[^'\]]*'(?:, (?:'[^']*'|\.\.\.))*)\]")
-
-
-@cache
-def _arguments() -> re.Pattern[str]:
-    """Match ``name=`` for the arguments of all functions and options, and their shares."""
-    import dpreg
-    from dpreg.estimation import methods
-    from dpreg.estimation.releases.standardisation import Standardisation
-
-    functions: tuple[Callable[..., Any], ...] = (
-        dpreg.dp_lm, dpreg.dp_glm, dpreg.dp_select, dpreg.dp_test, dpreg.dp_curve,
-        dpreg.dp_effect, dpreg.dp_survival, dpreg.dp_ordinal, dpreg.dp_multinomial, dpreg.dp_plan,
-        dpreg.Budget, dpreg.Quantile, Standardisation,
-        *methods.METHODS.values(), dpreg.DPKendall, dpreg.DPSIS,
-                 dpreg.TwoStage, dpreg.SubLasso)  # fmt: skip
-    names = {name for f in functions for name in inspect.signature(f).parameters} | {
-        "mu",
-        "rho",
-        "failure",
-    }
-    return re.compile(rf"\b({'|'.join(sorted(names))})=(?!=) ?")
 
 
 def in_r(text: str) -> str:
@@ -64,10 +45,27 @@ def in_r(text: str) -> str:
         text = text.replace(python, r)
     text = re.sub(r"\bdpreg\.Budget\(", "dp_budget(", text)
     text = re.sub(r"\bdpreg\.(?=[A-Z])", "", text)
-    text = _arguments().sub(r"\1 = ", text)
+    text = _ARGUMENT.sub(r"\1 = ", text)
     text = re.sub(r"(?<= = )'([^']*)'", r'"\1"', text)
     text = re.sub(r"(?<![\w.'])(\d+)\.0(?![\w.'])", r"\1", text)
+    text = re.sub(r"(?<=\d)\*\*(?=\d)", "^", text)
     return re.sub(r"(?<!')\b(True|False|None)\b(?!')", lambda found: _CONSTANTS[found[1]], text)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What R was given for an argument that has to be one value; it is refused as this."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def as_given(value: Any) -> Any:
+    """Return an argument that R sent; see `one_sent()` in rwrapper/R/answers.R."""
+    described = isinstance(value, Mapping) and value.keys() == {"described"}
+    return Described(value["described"]) if described else value
 
 
 def told_in_r(value: Any) -> Any:

@@ -84,9 +84,7 @@ def audit(
 
     made = audit.black_box if black_box else audit.audit
     report = made(
-        full=full,
-        seed=seed,
-        progress=lambda name: print(f"dpreg: {name}", file=sys.stderr),
+        full=full, seed=seed, progress=lambda name: print(f"dpreg: {name}", file=sys.stderr)
     )
     print(report)
     return DONE if report.holds else BROKEN

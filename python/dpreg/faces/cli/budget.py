@@ -101,10 +101,7 @@ def partition(file: str, strata: str, text: bool) -> int:
     return DONE
 
 
-@command(
-    "dpreg budget show visits.ledger --html report.html",
-    of=budget,
-)
+@command("dpreg budget show visits.ledger --html report.html", of=budget)
 @click.argument("file")
 @click.option("--html", metavar="FILE", help="Write a report with all charges.")
 @click.option("--plot", metavar="FILE", help="Plot it to a .png, .svg or .pdf file.")
@@ -146,10 +143,7 @@ def _needs_matplotlib() -> None:
     mpl.use("Agg")
 
 
-@command(
-    "dpreg budget charges visits.ledger > charges.csv",
-    of=budget,
-)
+@command("dpreg budget charges visits.ledger > charges.csv", of=budget)
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with costs and certificates.")
 def charges(file: str, as_json: bool) -> int:
@@ -164,10 +158,7 @@ def charges(file: str, as_json: bool) -> int:
     return DONE
 
 
-@command(
-    'dpreg budget spend visits.ledger "counts by ward, OpenDP" --eps 0.1',
-    of=budget,
-)
+@command('dpreg budget spend visits.ledger "counts by ward, OpenDP" --eps 0.1', of=budget)
 @click.argument("file")
 @click.argument("label")
 @click.option("--eps", type=float, help="Epsilon of the release.")
@@ -188,10 +179,7 @@ def spend(
     return DONE
 
 
-@command(
-    "dpreg budget verify visits.ledger --seal 5f2c...",
-    of=budget,
-)
+@command("dpreg budget verify visits.ledger --seal 5f2c...", of=budget)
 @click.argument("file")
 @click.option("--seal", metavar="HASH", help="Seal noted earlier; its charges must still be there.")
 def verify(file: str, seal: str | None) -> int:

@@ -13,25 +13,21 @@ from dpreg.base.keywords import meant_by
 from dpreg.faces.cli.audit import audit
 from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
-from dpreg.faces.cli.classes import multinomial, ordinal
 from dpreg.faces.cli.demo import demo_command
-from dpreg.faces.cli.effect import effect
-from dpreg.faces.cli.fit import fit, glm
+from dpreg.faces.cli.fit import fit, glm, select
+from dpreg.faces.cli.models import curve, effect, multinomial, ordinal, survival
 from dpreg.faces.cli.moments import lm, moments
 from dpreg.faces.cli.plan import plan
 from dpreg.faces.cli.predict import predict
-from dpreg.faces.cli.select import select
 from dpreg.faces.cli.shell import (
     CUT_OFF,
     FAILED,
     INTERRUPTED,
     REFUSED,
-    SHELL,
     close_quietly,
-    know_options,
     refused,
 )
-from dpreg.faces.cli.survival import curve, survival
+from dpreg.faces.cli.words import SHELL, know_options
 from dpreg.version import __version__
 
 _EPILOG = """\

@@ -1,34 +1,21 @@
-"""What commands are made of: exit codes, help, messages as they are typed, and where results go."""
+"""What commands are made of: exit codes, help, and where results go."""
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dpreg.base.errors import (
-    Argument,
-    ArgumentError,
-    Blank,
-    Choice,
-    Code,
-    Names,
-    Options,
-    Setting,
-    Value,
-)
+from dpreg.base.errors import ArgumentError
 from dpreg.base.passes import progress
-
-if TYPE_CHECKING:
-    from dpreg.results.summary import Summary
+from dpreg.faces.cli.words import SHELL, in_shell
 
 Command = Callable[..., Any]
 
@@ -47,13 +34,6 @@ CUT_OFF = 141
 # Somebody pressed Ctrl-C; a charge that was made stays.
 INTERRUPTED = 130
 
-# Arguments of the Python functions that a command takes by position; others are options of that
-# name, or options of a method.
-_POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
-# Names of the options of all commands.
-_options: set[str] = set()
-# Attributes of a fit that its summary refers to.
-_ATTRIBUTES = {"fit.clipping": "clipping in --json", "in fit.notes": "in the JSON (--json)"}
 # Characters in a line of an example, without its margin.
 _WIDEST = 90
 # Seconds before the progress of long work is shown.
@@ -63,10 +43,7 @@ _PATIENCE = 2.0
 class Documented(click.Command):
     """A command whose help has examples, and a section that is put together when it is read.
 
-    Parameters
-    ----------
-    details : tuple of str and callable, optional
-        Title and text.
+    details: title and text.
     """
 
     def __init__(
@@ -118,81 +95,6 @@ def _folded(example: str) -> list[str]:
             lines.append("   ")
         lines[-1] += option
     return lines
-
-
-def know_options(command: click.Command) -> None:
-    """Take note of the options of a command and of those in it: messages spell them as such."""
-    _options.update(str(one.name) for one in command.params if isinstance(one, click.Option))
-    for inner in getattr(command, "commands", {}).values():
-        know_options(inner)
-
-
-class Shell:
-    """Messages as users of the command line read them."""
-
-    def spell(self, code: Code) -> str:
-        match code:
-            case Argument(name):
-                return _name(name)
-            case Setting(argument, value):
-                return _setting(argument, value)
-            case Value(value):
-                return repr(value) if isinstance(value, str) else _plain(value)
-            case Choice(values) | Names(values):
-                return ", ".join(map(_plain, values))
-            case Options(_, _, "Budget", _):
-                return "dpreg budget new"
-            case Options(argument, name, _, settings):
-                chosen = [f"--{argument} {name}"] if argument else []
-                return " ".join([*chosen, *(_setting(*s) for s in settings.items())])
-
-
-SHELL = Shell()
-
-
-def in_shell(summary: Summary) -> Summary:
-    """Return a summary whose notes refer to the JSON instead of attributes of the fit."""
-    notes = summary.notes
-    for attribute, place in _ATTRIBUTES.items():
-        notes = tuple(note.replace(attribute, place) for note in notes)
-    return replace(summary, notes=notes)
-
-
-def _name(argument: str) -> str:
-    if argument.startswith("-") or argument.isupper():
-        return argument
-    if argument in _POSITIONAL:
-        return _POSITIONAL[argument]
-    dashed = argument.replace("_", "-")
-    return f"--{dashed}" if argument in _options else f"--option {argument}"
-
-
-def _setting(argument: str, value: Any) -> str:
-    name = _name(argument)
-    if isinstance(value, Options):
-        return SHELL.spell(value)
-    if isinstance(value, bool) and argument in _options:
-        return name if value else f"--no-{name[2:]}"
-    if isinstance(value, dict):
-        pairs = (f"{_plain(k)}={_plain(v)}" for k, v in value.items() if k is not ...)
-        return " ".join(f"{name} {shlex.quote(pair)}" for pair in pairs)
-    between = "=" if name.startswith("--option ") else " "
-    return f"{name}{between}{shlex.quote(_plain(value))}"
-
-
-def _plain(value: Any) -> str:
-    """Return a value as an option takes it."""
-    if value is ...:
-        return "..."
-    if isinstance(value, Blank):
-        return value.name.upper()
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(_plain, value))
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,7 @@ _MOST_NUMBERS = 15
 
 
 def plot_coefficients(
-    fit: DPResults,
-    ax: Axes | None = None,
-    alpha: float = 0.05,
-    terms: Sequence[str] | None = None,
+    fit: DPResults, ax: Axes | None = None, alpha: float = 0.05, terms: Sequence[str] | None = None
 ) -> Axes:
     """Draw coefficients with intervals: what sampling alone would have, and all of it.
 

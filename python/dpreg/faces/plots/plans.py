@@ -75,13 +75,7 @@ def _planned(plan: Plan) -> str:
 def plot_shares(
     labels: Sequence[str], shares: Sequence[float], of: str, title: str, ax: Axes | None = None
 ) -> Axes:
-    """Draw what each release took of a total, one below the other, and what is left.
-
-    Parameters
-    ----------
-    shares : sequence of float
-        Of the total, which is 1.
-    """
+    """Draw what each release took of a total, 1, one below the other, and what is left."""
     ax = new_axes(ax, 1.6 + 0.3 * min(len(labels), _MOST_BARS))
     left = max(0.0, 1.0 - math.fsum(shares))
     starts = np.cumsum([0.0, *shares])

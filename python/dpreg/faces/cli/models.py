@@ -1,4 +1,4 @@
-"""`dpreg survival` and `dpreg curve`."""
+"""`dpreg survival`, `curve`, `ordinal`, `multinomial` and `effect`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.release import fitting, names, releasing, shared
+from dpreg.faces.cli.release import fitting, names, numbers, releasing, shared
 from dpreg.faces.cli.shell import DONE, Outputs, command, release_and_tell, working
 
 
@@ -78,3 +78,77 @@ def curve(given: dict[str, Any], outputs: Outputs) -> int:
     if event_cuts is not None:
         print(",".join(f"{cut:.17g}" for cut in found.event_cuts(event_cuts)))
     return code
+
+
+@command(
+    'dpreg ordinal "rating ~ age + C(region)" survey.parquet --eps 1 '
+    "--levels rating=low,mid,high --levels region=N,S --exp",
+    'dpreg ordinal "rating ~ age" survey.parquet --eps 1 --link probit --json fit.json',
+)
+@fitting(
+    click.option("--link", default="logit", show_default=True, help="logit or probit."),
+    *shared("weights", "weight_limit"),
+    click.option("--exp/--no-exp", default=False, help="Show odds ratios.  [default: no]"),
+    *shared("alpha", "memory"),
+)  # fmt: skip
+def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
+    """Fit a model of ordered classes to Parquet files privately.
+
+    FORMULA is 'rating ~ age + C(region)', whose response has public levels in their order; DATA is
+    a Parquet file, a folder of such files or a pattern.
+    """
+    from dpreg.calls.classes import dp_ordinal
+
+    return release_and_tell(dp_ordinal, given, outputs)
+
+
+@command(
+    'dpreg multinomial "choice ~ age + income" travel.parquet --eps 1 '
+    "--levels choice=bus,car,train --json fit.json"
+)
+@fitting(
+    *shared("weights", "weight_limit"),
+    click.option("--exp/--no-exp", default=False, help="Show odds ratios.  [default: no]"),
+    *shared("alpha", "memory"),
+)  # fmt: skip
+def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
+    """Fit a multinomial logit model to Parquet files privately.
+
+    FORMULA is 'choice ~ age + income', whose response has public levels, the baseline first; DATA
+    is a Parquet file, a folder of such files or a pattern.
+    """
+    from dpreg.calls.classes import dp_multinomial
+
+    return release_and_tell(dp_multinomial, given, outputs)
+
+
+@command(
+    'dpreg effect "pressure ~ age + C(stage)" cohort.parquet --eps 1 --treatment drug '
+    "--levels stage=I,II,III",
+    'dpreg effect "died ~ age" trial.parquet --eps 1 --treatment arm --levels arm=placebo,drug '
+    "--family binomial --propensity 0.5 --json effect.json",
+)
+@fitting(
+    click.option("--treatment", metavar="COLUMN", required=True,
+                 help="Column of the treatment: 0 or 1, or two levels, the control first."),
+    click.option("--method", type=click.Choice(["aipw", "regression", "difference"]),
+                 default="aipw", show_default=True,
+                 help="Doubly robust scores, models of the outcome, or difference in means."),
+    click.option("--family", type=click.Choice(["gaussian", "binomial"]), default="gaussian",
+                 show_default=True, help="Of the outcome; binomial: a difference of risks."),
+    click.option("--propensity", type=float, metavar="P",
+                 help="Public probability of the treatment in a randomised trial."),
+    click.option("--overlap", metavar="LOW,HIGH", default="0.05,0.95", show_default=True,
+                 callback=numbers,
+                 help="Public limits of estimated probabilities of the treatment."),
+    *shared("alpha", "memory"),
+)  # fmt: skip
+def effect(given: dict[str, Any], outputs: Outputs) -> int:
+    """Estimate an average treatment effect privately.
+
+    FORMULA is 'outcome ~ age + sex', without the treatment; DATA is a Parquet file, a folder of
+    such files or a pattern.
+    """
+    from dpreg.calls.effect import dp_effect
+
+    return release_and_tell(dp_effect, given, outputs, "estimating the effect")
