@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpreg.base.families import GAUSSIAN, Family
+from dpreg.base.text import counted
+from dpreg.estimation.planning.forecast import Model
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
+from dpreg.estimation.planning.planned import Planned
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 
 # What fits without privacy are called.
@@ -14,7 +17,7 @@ _LIKELIHOOD = "maximum likelihood"
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Planned):
     """Fields of `Plan`, which describes them, and what follows from them."""
 
     n: int
@@ -34,8 +37,28 @@ class Expected:
     family: Family = GAUSSIAN
 
     @property
+    def model(self) -> Model:
+        """See `Planned`."""
+        return Model(self.method, self.family)
+
+    @property
+    def detected(self) -> tuple[float | None, float | None]:
+        """See `Planned`."""
+        return self.effect, self.power
+
+    @property
+    def of_effects(self) -> str:
+        """See `Planned`."""
+        return "slope, in residual standard deviations"
+
+    @property
+    def title(self) -> str:
+        """See `Planned`."""
+        return f"{counted(self.n, 'unit')}, {counted(self.d, 'regressor')}, {self.method}"
+
+    @property
     def exact(self) -> str:
-        """What the fit without privacy is called."""
+        """See `Planned`."""
         return _EXACT.get(self.family.name, _LIKELIHOOD)
 
     @property
