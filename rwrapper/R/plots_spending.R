@@ -57,10 +57,7 @@ plot_power <- function(x, xlab, ylab, xlim, ylim, col, ...) {
                          ylab = ylab %||% "power of the 5% test",
                          xlim = xlim %||% range(shown$effect), ylim = ylim %||% c(0, 1), ...)
   graphics::lines(shown$effect, shown$power, lwd = 2 * graphics::par("cex"), col = col[["sampling"]])
-  effect <- x[["effect"]]
-  # A hazard ratio below 1 is detected as its inverse is.
-  if (identical(x$family, "survival") && !is.null(effect)) effect <- max(effect, 1 / effect)
-  if (!is.null(effect)) graphics::points(effect, x[["power"]], pch = 19, col = col[["accent"]])
+  if (!is.null(x[["effect"]])) graphics::points(x[["effect"]], x[["power"]], pch = 19, col = col[["accent"]])
   graphics::legend("bottomright", c(x$exact, sprintf("eps = %.3g", x$eps)), lty = 1, lwd = c(1, 2),
                    col = c("grey60", col[["sampling"]]), bty = "n")
   shown

@@ -57,8 +57,6 @@ def plot_power(plan: Planned, ax: Axes | None = None) -> Axes:
     ax.plot(effects, exact, color="0.6", linewidth=1.5, label=plan.exact)
     ax.plot(effects, powers, color=SAMPLING, linewidth=2, label=f"eps={plan.eps:.3g}")
     if effect is not None and power is not None:
-        # A hazard ratio below 1 detects as much as its inverse.
-        effect = plan.model.shown(plan.model.tested(effect))
         ax.plot([effect], [power], "o", color=ACCENT)
         ax.annotate(f"{effect:.3g}: {power:.2g}", (effect, power),
                     xytext=(8, -12), textcoords="offset points")  # fmt: skip
