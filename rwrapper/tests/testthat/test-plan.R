@@ -63,7 +63,7 @@ test_that("plans of power", {
   expect_equal(approx(shown$effect, shown$power, plan$effect)$y, 0.9, tolerance = 0.01)
   expect_true(all(shown$power <= shown$exact + 1e-9))
   expect_null(dp_plan(50000, 3, 1, family = binomial())[["power"]])
-  expect_error(plot(dp_plan(50000, 3, 1, family = binomial()), of = "power"), "linear models only")
+  expect_error(plot(dp_plan(50000, 3, 1, family = binomial()), of = "power"), "not planned for this family")
   expect_error(dp_plan(100, 3, 1, effect = 0.1, power = 0.8), "leave power out")
   expect_error(dp_plan(d = 3), "n and eps are both missing; write n = 10000, or write eps = 1")
   expect_error(dp_plan(100, 3, 1, effect = "a"), "effect must be one number, such as effect = 0.2")
