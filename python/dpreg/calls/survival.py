@@ -94,7 +94,9 @@ def dp_survival(
     max_rows : int, optional
         Public bound on the rows of a unit; default 1.  With a start time the first so many rows in
         time are used, otherwise random ones.  It may be generous: where a noisy count shows that
-        no significant number of units has so many rows, fewer are used, with less noise.
+        no significant number of units has so many rows, fewer are used, with less noise.  Of
+        persons with up to three rows, 1 gave standard errors 1.4 times as large as 3 did, and 30
+        the same; with 300 two of twenty fits of 6,000 persons were declined.
     delta, unit, weights, weight_limit, budget, memory, rng
         As for `dp_lm`.
 
@@ -174,7 +176,7 @@ def dp_survival(
     exits: list[Doubles] = []
 
     def release(design: Design, allowance: Allowance) -> Release | Declined:
-        outcome, table = release_hazards(design, expansion, terms, rows, allowance)
+        outcome, table = release_hazards(design, expansion, terms, rows, allowance, asked.unit)
         exits.append(table)
         return outcome
 

@@ -52,7 +52,7 @@ from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.releases.unit_rows import about_fewer_rows, most_rows_seen
+from dpreg.estimation.releases.unit_rows import about_rows_used, most_rows_seen
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
 # Of units by their number of records.
@@ -76,7 +76,12 @@ _SEEN = 2.0
 
 
 def release_hazards(
-    design: Design, rows: RowsOfPeriods, terms: Terms, max_rows: int, allowance: Allowance
+    design: Design,
+    rows: RowsOfPeriods,
+    terms: Terms,
+    max_rows: int,
+    allowance: Allowance,
+    unit: str | None = None,
 ) -> tuple[Release | Declined, Doubles]:
     """Fit proportional hazards; return the table of exits too, see `Table`.
 
@@ -84,17 +89,17 @@ def release_hazards(
         The response is the time.
     rows: makes rows of records.
     terms: of the rows.
+    unit: column of units, if there is one, for notes.
 
     Privacy
     -------
     guarantee : (epsilon, delta)-DP of the allowance
     neighbours : add or remove one unit
-    public : rows, terms, max_rows
+    public : rows, terms, max_rows, unit
     proof : hazards.md
     """
     expect(SCALING_PASSES + newton_passes(terms.family))
     noise = releases_for(design, allowance, max_rows)
-    allowed = noise.rows
     design = _shortened(design, rows, noise, allowance)
     first = 1 + rows.entry
     bounds = column_bounds(design.terms)
@@ -124,7 +129,7 @@ def release_hazards(
     notes = (
         *outcome.notes,
         *about_events(table.cells, table.deviation),
-        *about_fewer_rows(noise.rows, allowed),
+        *about_rows_used(unit, noise.rows, max_rows),
     )
     return replace(outcome, units=records.units, notes=notes), table.cells
 
