@@ -228,7 +228,8 @@ def main() -> None:
         + "): shares of pointwise limits, and of simultaneous bands, that hold what `dp_curve` "
         "estimates of the table without noise, with hazards that are constant within a year; of "
         "pointwise limits that hold the Kaplan-Meier estimates; standard errors over those without "
-        f"noise; share that is not estimable.\n\n{limits}\n\nMade by `tests/benchmarks/bench_survival_real.py`.\n",
+        f"noise; share that is not estimable.\n\n{limits}\n\n"
+        "Made by `tests/benchmarks/bench_survival_real.py`.\n",
         given.out,
     )
 

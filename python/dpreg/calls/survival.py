@@ -133,6 +133,10 @@ def dp_survival(
     longer than the model expects, and biases hazard ratios.  Only the score of an event that
     ends beyond the limit is clipped.
 
+    Where the model does not hold, the hazard ratio of a covariate with a long tail is mainly that
+    of persons in its bulk, who are followed longest, and may be several standard errors away from
+    that of Cox's model: take the logarithm of such a covariate, or give it levels.
+
     Without noise, standard errors with 4 to 32 intervals were those of Cox's model in simulations.
     At eps = 1 with 30% censored, those of 5,000 persons were 1.08, 1.13, 1.30 and 1.55 times as
     large with 4, 8, 16 and 32 intervals, and those of 20,000 1.05, 1.05, 1.08 and 1.23 times.
