@@ -45,7 +45,7 @@ print(curve.summary())
 axes = curve.plot()
 
 # %% [markdown]
-# Limits contain sampling error and the noise of privacy; bands of the picture hold at all cuts of a
+# Limits contain sampling error and the noise of privacy; bands of the plot hold at all cuts of a
 # curve together.
 #
 # ## Hazard ratios
