@@ -38,27 +38,27 @@ class Expected(Planned):
 
     @property
     def model(self) -> Model:
-        """See `Planned`."""
+        """What is planned, with its forecasts."""
         return Model(self.method, self.family)
 
     @property
     def detected(self) -> tuple[float | None, float | None]:
-        """See `Planned`."""
+        """The effect and the power, as users give them; None: there is none."""
         return self.effect, self.power
 
     @property
     def of_effects(self) -> str:
-        """See `Planned`."""
+        """What effects are, at the axis of a plot."""
         return "slope, in residual standard deviations"
 
     @property
     def title(self) -> str:
-        """See `Planned`."""
+        """What is planned, above a plot."""
         return f"{counted(self.n, 'unit')}, {counted(self.d, 'regressor')}, {self.method}"
 
     @property
     def exact(self) -> str:
-        """See `Planned`."""
+        """What the fit without privacy is called."""
         return _EXACT.get(self.family.name, _LIKELIHOOD)
 
     @property

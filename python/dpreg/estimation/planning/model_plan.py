@@ -75,32 +75,32 @@ class ModelPlan(Planned):
 
     @property
     def model(self) -> Tabulated:
-        """See `Planned`."""
+        """What is planned, with its forecasts."""
         return Study(self.family, self.classes, self.treated, None, self.event_rate).model()
 
     @property
     def units(self) -> int:
-        """See `Planned`: of survival these are events."""
+        """The number of units that decide: of survival, events."""
         return self.n if self.events is None else self.events
 
     @property
     def detected(self) -> tuple[float | None, float | None]:
-        """See `Planned`."""
+        """The effect and the power, as users give them; None: there is none."""
         return self.effect, self.power
 
     @property
     def exact(self) -> str:
-        """See `Planned`."""
+        """What the fit without privacy is called."""
         return _WORDS[self.family][1]
 
     @property
     def of_effects(self) -> str:
-        """See `Planned`."""
+        """What effects are, at the axis of a plot."""
         return _WORDS[self.family][2]
 
     @property
     def title(self) -> str:
-        """See `Planned`."""
+        """What is planned, above a plot."""
         return f"{self._size()}, {counted(self.d, 'regressor')}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What all plans have in common: their pictures, and what these are of."""
+"""What all plans have in common: their plots, and what these are of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Planned(ABC):
     @property
     @abstractmethod
     def model(self) -> Model:
-        """What is planned."""
+        """What is planned, with its forecasts."""
 
     @property
     def units(self) -> int:
@@ -38,7 +38,7 @@ class Planned(ABC):
     @property
     @abstractmethod
     def detected(self) -> tuple[float | None, float | None]:
-        """The effect, as users give it, and the power; None: there is none."""
+        """The effect and the power, as users give them; None: there is none."""
 
     @property
     @abstractmethod
@@ -48,12 +48,12 @@ class Planned(ABC):
     @property
     @abstractmethod
     def of_effects(self) -> str:
-        """What effects are, at the axis of a picture."""
+        """What effects are, at the axis of a plot."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What is planned, above a picture."""
+        """What is planned, above a plot."""
 
     def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:
         """Plot width against eps, or power against the size of an effect; needs matplotlib.
