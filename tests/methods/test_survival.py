@@ -199,7 +199,7 @@ def test_curves_hazards_and_ratios_are_those_of_the_coefficients(fitted):
     assert (wide["upper"] > table["upper"])[known].all()
     assert "exp(coef)" in str(fitted.summary(exp=True))
     assert "Private Proportional Hazards Regression Results" in str(fitted)
-    assert fitted.estimand.name == "maximum likelihood, censored early"
+    assert fitted.estimand.name == "early-censored maximum likelihood"
     assert f"No. Records: {fitted.units:>12,.0f} (private)".replace(" ", "") in str(fitted).replace(
         " ", ""
     )
