@@ -49,7 +49,7 @@
 #'
 #' Prentice, R. L. and Gloeckler, L. A. (1978). Regression analysis of grouped survival data with
 #' application to breast cancer data. *Biometrics*.
-#' @seealso [dp_curve()] for curves without a model.
+#' @seealso [dp_curve()] for curves without a model; `vignette("survival", "dpreg")`.
 #' @export
 #' @examples
 #' if (dpreg_available("dp_survival")) {
