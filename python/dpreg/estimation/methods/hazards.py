@@ -69,6 +69,11 @@ _WIDE, _WIDEST, _LONGEST = 1.7, 4.0, 8.0
 _LEAST_MOMENT = 0.1
 # Counts of events by the norm of their row; limits of scores are between so many times the usual.
 _NORMS, _LIMITS = 0.02, (1.7, 3.0)
+# Limits are no less than that at which noise adds this share to the variance, up to so many times
+# the usual: persons are followed longer, and less depends on hazards being proportional and effects
+# linear.  Of 20,000 persons drawn from `mgus2` of R's survival .92 of intervals covered, for .80
+# without it, and of 100,000 .95 for .79; errors of as many simulated persons were 2 to 6% longer.
+_CHEAP, _FAR = 0.2, 8.0
 # Records times the mu of 4% are fewer than this: two matrices have to do.
 _FEW, _FEW_SHARE = 60.0, 0.04
 # A table says that there are events where they are so many deviations of its noise.
@@ -280,4 +285,5 @@ def _limit(events: Design, begun: Standardised, model: Linearised) -> float:
     )  # fmt: skip
     best = lengths.limit(noise.share(begun.left / 2) * along(model.found.squares), 1.0, 1.0)
     low, high = _LIMITS
-    return min(max(best, low * usual), high * usual)
+    cheap = math.sqrt(_CHEAP * begun.scales.units) * noise.share(begun.left / 2)
+    return max(min(max(best, low * usual), high * usual), min(cheap, _FAR * usual))
