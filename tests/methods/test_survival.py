@@ -380,6 +380,21 @@ def test_a_status_of_one_and_two_is_pointed_out():
     assert not any(note in text for text in right.notes)
 
 
+def test_less_depends_on_the_model_where_noise_is_cheap(monkeypatch):
+    """A hazard of 1 + x is not loglinear: the slope was 7 errors above that of all follow-up."""
+    rng, cuts = np.random.default_rng(0), [0.3, 1.0, 1.4, 2.0]
+    x = rng.exponential(size=60_000)
+    time = rng.exponential(1 / (0.3 * (1 + x)))
+    data = pd.DataFrame({"time": np.minimum(time, 3), "event": (time < 3).astype(int), "x": x})
+    known, off = exact(data, [x], cuts).params[1], []
+    for cheap in (0.0, hazards._CHEAP):
+        monkeypatch.setattr(hazards, "_CHEAP", cheap)
+        fit = dpreg.dp_survival("Surv(time, event) ~ x", data, 1.0, 1e-6, cuts=cuts, rng=0)
+        off.append((fit.params["x"] - known) / fit.bse["x"])
+    assert off[0] > 5
+    assert abs(off[1]) < off[0] / 2
+
+
 def stays(n, seed):
     """Persons whose z changes at two times, a row for each value that they live to see."""
     rng = np.random.default_rng(seed)
