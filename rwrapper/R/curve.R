@@ -258,5 +258,8 @@ draw_curves <- function(parts, of, begin, main, xlab, ylab, col, ...) {
                       col = grDevices::adjustcolor(col[k], 0.2))
     graphics::lines(at, c(1, part$surv), type = "b", pch = 19, cex = 0.5, col = col[k])
   }
-  if (length(parts) > 1L) graphics::legend("topright", names(parts), col = col, lty = 1, bty = "n")
+  # Curves begin at the top on the left; where one ends there too, the room is below.
+  ends <- vapply(parts, function(part) part$upper[nrow(part)], 0)
+  place <- if (max(ends) > 0.6) "bottomleft" else "topright"
+  if (length(parts) > 1L) graphics::legend(place, names(parts), col = col, lty = 1, bty = "n")
 }

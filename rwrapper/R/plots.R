@@ -10,8 +10,9 @@ FARTHEST <- 25
 #' `plot()` of a fit shows its coefficients with intervals: blue is the interval without
 #' noise, orange the part added by privacy. Coefficients are divided by their standard errors, so that
 #' they share an axis; an arrow points to coefficients beyond the axis, and if all are, intervals are
-#' drawn around the estimates. The plot of a plan shows the width of intervals, relative to least
-#' squares, against eps or, with `of = "power"`, the power against the size of a slope: see [dp_plan()].
+#' drawn around the estimates. The plot of a plan shows the width of intervals, relative to
+#' those without privacy, against eps or, with `of = "power"`, the power against the size of an effect: see
+#' [dp_plan()].
 #' The plot of a budget shows the share of eps (`"gdp"`: mu^2, `"zcdp"`: rho) of each release, and the
 #' remainder.
 #'

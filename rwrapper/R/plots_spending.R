@@ -5,12 +5,10 @@
 plot.dp_plan <- function(x, main = NULL, xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL,
                          col = NULL, cex = 1, of = c("width", "power"), ...) {
   of <- one_of(of)
-  if (is.null(x$curve)) refuse("plans of ", x$family, " have no plot; write print(x)")
-  if (of == "power" && is.null(x[["power"]])) refuse("of is \"power\" for linear models only; write of = \"width\"")
+  if (of == "power" && is.null(x[["power"]]))
+    refuse("of is \"power\", which is not planned for this family; write of = \"width\"")
   col <- chosen_colors(col, COLORS[c("sampling", "accent")])
-  if (is.null(main))
-    main <- sprintf("%s units, %d regressor%s, %s", format(x$n, big.mark = ",", scientific = FALSE),
-                    as.integer(x$d), if (x$d == 1) "" else "s", x$method)
+  main <- main %||% x$title
   drawn <- if (of == "power") plot_power else plot_width
   old <- graphics::par(mar = c(4, 4, 2.2, 1), mgp = c(2.4, 0.6, 0), tcl = -0.3,
                        cex = cex * fitting_size(c(5, 6.2), c(2.5, 1.4)))
@@ -55,7 +53,7 @@ plot_width <- function(x, xlab, ylab, xlim, ylim, col, ...) {
 plot_power <- function(x, xlab, ylab, xlim, ylim, col, ...) {
   shown <- as.data.frame(x$detection)
   graphics::plot.default(shown$effect, shown$exact, type = "l", col = "grey60", bty = "l", las = 1,
-                         xlab = xlab %||% "slope, in residual standard deviations",
+                         xlab = xlab %||% x$of_effects,
                          ylab = ylab %||% "power of the 5% test",
                          xlim = xlim %||% range(shown$effect), ylim = ylim %||% c(0, 1), ...)
   graphics::lines(shown$effect, shown$power, lwd = 2 * graphics::par("cex"), col = col[["sampling"]])

@@ -13,7 +13,7 @@ summary.dp_lm <- function(object, ...) {
   dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
                                                     "Privacy", "z value", "Pr(>|z|)"))
   kept <- object[intersect(names(object), c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
-                   "no_errors", "family", "stats", "estimand"))]
+                   "no_errors", "family", "stats", "estimand", "reference"))]
   structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance),
                    least_p = least_p(object$law)), kept),
             class = "summary.dp_lm")
@@ -92,6 +92,7 @@ print_privacy <- function(x) {
   units <- if (whole) "Units" else "Rows"
   cat(units, ": about ", format(round(x$nobs), big.mark = ",", scientific = FALSE),
       " (private estimate)\n", sep = "")
+  if (!is.null(x$reference)) cat_wrapped("Reference: ", x$reference, ".")
   cat_wrapped("Privacy: ", x$privacy$claim)
   for (note in utils::head(x$notes, SHOWN_NOTES)) cat_wrapped("Note: ", note, ".")
   more <- length(x$notes) - SHOWN_NOTES

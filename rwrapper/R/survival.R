@@ -12,9 +12,9 @@
 #' `Surv()` is not called, so the package survival need not be there. The event is 0 or 1, or `TRUE` or
 #' `FALSE`; a status of 1 and 2 is not recognised from the data: write `Surv(time, status == 2)`.
 #'
-#' Coefficients named `interval365` are logarithms of the hazard in the interval that ends at 365,
-#' compared with the first; the intercept is that of the hazard of the first interval times a hundredth of
-#' its length, where covariates are 0.
+#' The intercept is the logarithm of the hazard per unit of time in the first interval, where covariates are
+#' 0 or at reference levels, in the first of the strata: the first row of `survival_baseline()`. Coefficients
+#' named `interval365` are logarithms of the hazard in the interval that ends at 365, compared with it.
 #'
 #' @inheritParams dp_lm
 #' @param formula `Surv(time, event) ~ age + stage`, or `Surv(start, stop, event) ~ age + stage` with delayed
@@ -49,7 +49,7 @@
 #'
 #' Prentice, R. L. and Gloeckler, L. A. (1978). Regression analysis of grouped survival data with
 #' application to breast cancer data. *Biometrics*.
-#' @seealso [dp_curve()] for curves without a model.
+#' @seealso [dp_curve()] for curves without a model; `vignette("survival", "dpreg")`.
 #' @export
 #' @examples
 #' if (dpreg_available("dp_survival")) {
@@ -85,9 +85,18 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   fit$family <- list(name = "survival", link = "log")
   fit$periods <- answer$periods
   fit$covariates <- c(fit$periods$covariates, fit$periods$strata)
+  fit$reference <- reference_of(fit$periods)
   if (!is.null(strata)) fit$strata <- stats::setNames(list(base::levels(design$frame[[strata_call(strata)]])), strata)
   fit$json <- answer$json
   structure(fit, class = c("dp_survival", "dp_lm"))
+}
+
+# With what coefficients compare.
+reference_of <- function(periods) {
+  edges <- vapply(periods$edges[1:2], format, "", digits = 12L)
+  paste0("the intercept is the log hazard per unit of time in (", edges[1L], ", ", edges[2L], "] where covariates ",
+         "are 0 or at reference levels", if (length(periods$strata)) ", in the first of the strata",
+         if (length(periods$edges) > 2L) "; interval<t> compares the hazard in the interval up to t with it")
 }
 
 HAZARD_EXAMPLES <- "write Surv(time, event) ~ age + stage, or Surv(start, stop, event) ~ age + stage"

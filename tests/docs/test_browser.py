@@ -218,6 +218,17 @@ def test_the_planner_answers(page):
     assert f"{plan.width:.3g} times" in answer.inner_text()
     assert "width against quantile regression" in answer.inner_text()
     assert "family=dpreg.Quantile(0.9))" in page.inner_text(".planner-python pre")
+    page.locator("[name=family]").select_option("survival")
+    page.locator("[name=rate]").fill("0.1")
+    page.locator("[name=effect]").fill("0.9")
+    of_hazards = {"event_rate": 0.1, "family": "survival"}
+    plan = dpreg.dp_plan(50_000, 10, 2.0, 1e-6, effect=0.9, **of_hazards)
+    said = f"A hazard ratio of {plan.effect:.3g} (or 0.9) is detected with power {plan.power:.3g}"
+    assert said in answer.inner_text()
+    assert 'effect=0.9, family="survival", event_rate=0.1)' in page.inner_text(
+        ".planner-python pre"
+    )
+    assert page.locator("[name=level]").is_hidden()
     page.locator("[name=delta]").fill("2")
     assert "delta must be between 0 and 1" in page.locator("#planner-error").inner_text()
     assert answer.inner_text() == ""
@@ -284,6 +295,45 @@ def test_the_planner_solves_for_power_as_python_does(page):
         else:
             solved = dpreg.dp_plan(question["n"], power=0.9, **given)
             assert answer["epsilonForPower"] == solved.eps
+
+
+OF_MODELS = [
+    ("survival", "rate", "event_rate", 0.3), ("survival", "rate", "event_rate", 0.05),
+    ("ordinal", "classes", "classes", 4), ("multinomial", "classes", "classes", 3),
+    ("effect", "treated", "treated", 0.97),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "field", "argument", "value"), OF_MODELS)
+def test_the_planner_has_the_numbers_of_python_for_models(page, name, field, argument, value):
+    page.goto("/planner.html")
+    family, given = {"name": name, field: value}, {"family": name, argument: value}
+    asked = [
+        {"n": n, "d": d, "eps": eps, "delta": 1e-6, "effect": effect, "power": 0.9,
+         "method": "auto", "family": family}
+        for n, d, eps, effect in itertools.product((300, 123_457), (1, 7), (0.05, 0.9), (None, 0.9))
+    ]  # fmt: skip
+    program = """(asked) => {
+      const tables = JSON.parse(document.getElementById("planner-tables").textContent);
+      const planner = makePlanner(tables);
+      return asked.map((question) => planner.plan(question));
+    }"""
+    for question, answer in zip(asked, page.evaluate(program, asked), strict=True):
+        of = {"d": question["d"], "eps": question["eps"], "delta": 1e-6, **given}
+        effect = question["effect"]
+        size = {"power": 0.9} if effect is None else {"effect": effect}
+        plan = dpreg.dp_plan(question["n"], **of, **size)
+        expected = {"works": plan.works, "leastUnits": plan.least_n, "leastEpsilon": plan.least_eps}
+        assert {name: answer[name] for name in expected} == expected, question
+        numbers = {"width": plan.width, "released": plan.released, "power": plan.power,
+                   "effect": plan.effect}  # fmt: skip
+        if effect is None:
+            numbers["exactEffect"] = plan.exact_effect
+        else:
+            assert answer["unitsForPower"] == dpreg.dp_plan(**of, effect=effect, power=0.9).n
+        for name, number in numbers.items():
+            assert (answer[name] is None) == (number is None), question
+            assert number is None or answer[name] == pytest.approx(number, rel=1e-9), question
 
 
 def test_letters_of_the_first_plot_are_legible_on_a_phone(page):

@@ -146,6 +146,7 @@ DRAWN = {
     "families": (1, "Private Poisson Regression Results"),
     "real_populations": (2, "of 36 intervals cover"),
     "large_data": (0, "Private Linear Regression"),
+    "survival": (1, "Private Survival, sex=F"),
     "panels": (1, "fixed effects of 'year' are not supported"),
     "extras": (1, "of new stones lie"),
     "privacy_model": (0, "NOT PRIVATE"),

@@ -137,6 +137,15 @@ def test_curves_fall_whatever_the_noise():
         assert (known["survival"] <= known["upper"]).all()
 
 
+def test_an_interval_that_the_last_person_does_not_outlive_changes_none_before():
+    """It was taken for an increment below 0: survival of 686 persons was .42, for .32."""
+    data = {"time": np.repeat([0.5, 1.5, 2.5], [10, 9, 1]), "event": np.repeat([1, 0, 1, 0], 5)}
+    data["event"][-1] = 0
+    short, long = (dpreg.dp_curve("Surv(time, event) ~ 1", data, 400.0, cuts=cuts, rng=1).tidy()
+                   for cuts in ([1.0, 2.0], [1.0, 2.0, 3.0]))  # fmt: skip
+    np.testing.assert_allclose(long["survival"], [*short["survival"], short["survival"].iloc[1]])
+
+
 def test_the_nearest_rising_values():
     """Against the definition: no rising sequence is nearer."""
     rng = np.random.default_rng(1)

@@ -14,6 +14,7 @@ from tables.survival import DELTA
 
 import dpreg
 from dpreg.base.errors import ArgumentError
+from dpreg.estimation.planning.curves import power_curve, width_curve
 from dpreg.estimation.planning.power import power_of
 from dpreg.estimation.planning.tabulated import (
     EffectModel,
@@ -34,6 +35,13 @@ GRIDS = {
 
 def plan(family, **given):
     return dpreg.dp_plan(**{"d": 3, "eps": 1.0, "family": family, **OWN[family], **given})
+
+
+def planned(family, **given):
+    """Return a plan of survival too."""
+    if family == "survival":
+        return dpreg.dp_plan(events=5_000, event_rate=0.4, d=3, eps=1.0, family=family, **given)
+    return plan(family, n=20_000, **given)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda of: of.name)
@@ -184,3 +192,36 @@ def test_effects_are_detected_as_often_as_planned(model, n, d, eps, runs):
     low = stats.binom.ppf(ALPHA / 2, values.size, least)
     high = stats.binom.isf(ALPHA / 2, values.size, most)
     assert 0 < low <= detected <= high < values.size
+
+
+@pytest.mark.parametrize("family", ["survival", *OWN])
+def test_curves_go_through_the_plan(family):
+    found = planned(family)
+    epsilons, widths = width_curve(found)
+    assert np.interp(0.0, np.log(epsilons), widths) == pytest.approx(found.width, rel=0.02)
+    effects, powers, exact = power_curve(found)
+    assert effects[0] == (family == "survival")  # a hazard ratio of 1
+    assert np.interp(found.effect, effects, powers) == pytest.approx(0.8, abs=0.005)
+    assert np.interp(found.exact_effect, effects, exact) == pytest.approx(0.8, abs=0.005)
+
+
+@pytest.mark.parametrize("family", ["survival", *OWN])
+def test_plans_are_drawn(family):
+    pytest.importorskip("matplotlib")
+    found = planned(family)
+    axes = found.plot()
+    assert axes.get_title(loc="left") == found.title
+    assert found.exact in axes.get_ylabel()
+    axes = found.plot(of="power")
+    point = axes.lines[-1]
+    assert point.get_xydata().tolist() == [[found.effect, found.power]]
+    assert axes.get_xlabel() == found.of_effects
+    with pytest.raises(ArgumentError, match="width"):
+        found.plot(of="loss")
+
+
+def test_a_hazard_ratio_below_1_is_drawn_as_its_inverse():
+    pytest.importorskip("matplotlib")
+    below, above = (planned("survival", effect=effect) for effect in (0.9, 1 / 0.9))
+    drawn = [found.plot(of="power").lines[-1].get_xydata() for found in (below, above)]
+    np.testing.assert_allclose(*drawn)

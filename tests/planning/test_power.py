@@ -141,7 +141,7 @@ def test_families_have_no_effects_and_still_speak_of_inference_first():
     assert (plan.effect, plan.power, plan.solved) == (None, None, None)
     assert (plan.exact_effect, plan.exact_power) == (None, None)
     assert str(plan).startswith(f"Standard errors are about {plan.width:.3g} times those of max")
-    with pytest.raises(ValueError, match="of is 'power' for linear models only; write of='width'"):
+    with pytest.raises(ValueError, match="which is not planned for this family; write of='width'"):
         plan.plot(of="power")
 
 

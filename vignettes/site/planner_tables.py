@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from dpreg.estimation.planning import auto, forecast, inference, plan, tukey
+from dpreg.estimation.planning import auto, forecast, inference, plan, tabulated, tukey
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
 
 __all__ = ["tables"]
@@ -36,6 +36,15 @@ def tables() -> str:
         for method in (*auto.TABULATED, *auto.OTHERS)
     }
     table = inference.inference_table()
+    models = {}
+    for of in (tabulated.HazardModel, tabulated.OrdinalModel, tabulated.MultinomialModel,
+               tabulated.EffectModel):  # fmt: skip
+        axes, excess, released = tabulated.table(of.name, of.axes)
+        models[of.name] = {
+            "axes": [axis.tolist() for axis in axes],
+            "excess": excess.tolist(),
+            "released": released.tolist(),
+        }
     (dimensions, deltas, multiples), entries = tukey._table()
     return json.dumps(
         {
@@ -46,6 +55,8 @@ def tables() -> str:
                 "released": table.released.tolist(),
                 "declined": table.declined.tolist(),
             },
+            "models": models,
+            "intervals": tabulated.INTERVALS,
             "tabulated": auto.TABULATED,
             "same": auto._SAME,
             "withInference": auto.WITH_INFERENCE,

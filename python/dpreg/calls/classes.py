@@ -11,6 +11,7 @@ from dpreg.base.errors import Choice, FormulaError, SchemaError, add, unusable
 from dpreg.base.families import BINOMIAL, PROBIT
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level, listed
+from dpreg.calls.notes import about_rows
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
 from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
@@ -214,7 +215,10 @@ def _fitted(asked: Request, data: Any, kind: Any) -> Any:
     def release(design: Design, allowance: Allowance) -> Release | Declined:
         return release_classes(design, classes, terms, rows, allowance)
 
-    model = Stacked(kind.words, asked.method, records, terms, classes.count, rows, release, rows)
+    model = Stacked(
+        kind.words, asked.method, records, terms, classes.count, rows, release, rows,
+        notes=about_rows(asked.unit, rows, "max_rows= allows more, with more noise"),
+    )  # fmt: skip
     found = model.fit(session, problem)
     if isinstance(found, NotReleased):
         return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dpreg.base.errors import ArgumentError, FormulaError, leave_out, unusable
 from dpreg.calls.chosen import bounds_for, of_units
 from dpreg.calls.fit import published
-from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
+from dpreg.calls.notes import about_columns, about_privacy, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Session
 from dpreg.data.changed_rows import clipped
@@ -52,6 +52,8 @@ class Stacked:
         What is public beside what always is.
     order : int, optional
         Column of the records of which the first of a unit are kept; None: random ones.
+    notes : tuple of str
+        Printed under the model, after those of the release.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Stacked:
     per_unit: int
     public: tuple[str, ...] = ()
     order: int | None = None
+    notes: tuple[str, ...] = ()
 
     def fit(self, session: Session, problem: Problem) -> DPResults | NotReleased:
         """Charge the fit, read the records, and release.
@@ -102,7 +105,7 @@ class Stacked:
             *unwritten,
             *result.notes,
             *about_columns(problem.schema),
-            *about_rows(asked.unit, self.max_rows, "max_rows= allows more, with more noise"),
+            *self.notes,
             *about_stratum(session.payer.stratum, asked.unit),
         )
         return replace(result, schema=schema_to_dict(problem.schema), notes=notes)

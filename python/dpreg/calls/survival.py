@@ -94,7 +94,9 @@ def dp_survival(
     max_rows : int, optional
         Public bound on the rows of a unit; default 1.  With a start time the first so many rows in
         time are used, otherwise random ones.  It may be generous: where a noisy count shows that
-        no significant number of units has so many rows, fewer are used, with less noise.
+        no significant number of units has so many rows, fewer are used, with less noise.  Of
+        persons with up to three rows, 1 gave standard errors 1.4 times as large as 3 did, and 30
+        the same; with 300 two of twenty fits of 6,000 persons were declined.
     delta, unit, weights, weight_limit, budget, memory, rng
         As for `dp_lm`.
 
@@ -131,9 +133,15 @@ def dp_survival(
     longer than the model expects, and biases hazard ratios.  Only the score of an event that
     ends beyond the limit is clipped.
 
+    Where the model does not hold, the hazard ratio of a covariate with a long tail is mainly that
+    of persons in its bulk, who are followed longest, and may be several standard errors away from
+    that of Cox's model: take the logarithm of such a covariate, or give it levels.  With many
+    events the limit is that at which noise adds up to a fifth to the variance, and less depends on
+    this.
+
     Without noise, standard errors with 4 to 32 intervals were those of Cox's model in simulations.
-    At eps = 1 with 30% censored, those of 5,000 persons were 1.08, 1.13, 1.30 and 1.55 times as
-    large with 4, 8, 16 and 32 intervals, and those of 20,000 1.05, 1.05, 1.08 and 1.23 times.
+    At eps = 1 with 30% censored, those of 5,000 persons were 1.08, 1.16, 1.33 and 1.63 times as
+    large with 4, 8, 16 and 32 intervals, and those of 20,000 1.09, 1.10, 1.10 and 1.22 times.
 
     References
     ----------
@@ -174,7 +182,7 @@ def dp_survival(
     exits: list[Doubles] = []
 
     def release(design: Design, allowance: Allowance) -> Release | Declined:
-        outcome, table = release_hazards(design, expansion, terms, rows, allowance)
+        outcome, table = release_hazards(design, expansion, terms, rows, allowance, asked.unit)
         exits.append(table)
         return outcome
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,11 +14,12 @@ from dpreg.base.errors import ArgumentError, add
 from dpreg.base.families import POISSON
 from dpreg.base.text import drawn
 from dpreg.data.formula.surv import SurvFormula
-from dpreg.data.periods import EXPOSURE, WHOLE, Periods
+from dpreg.data.periods import EXPOSURE, Periods
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import largest_error
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.fit import DPResults
+from dpreg.results.fitted_periods import FittedPeriods
 from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
@@ -33,43 +33,14 @@ _TITLE = "Proportional Hazards"
 _FARTHEST = 700.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class FittedPeriods(Periods):
-    """The intervals of a fit, and who left in them.
-
-    Attributes
-    ----------
-    exits : tuple of float
-        Noisy numbers, for each stratum and interval: of events, of records censored inside the
-        interval and at its end; and, with delayed entry, of those that entered at its beginning and
-        inside it.
-    """
-
-    exits: tuple[float, ...] = ()
-
-    @property
-    def table(self) -> Doubles:
-        """The same, shape (strata, K, 3 or 5)."""
-        return np.array(self.exits).reshape(1 + len(self.strata), self.count, -1)
-
-    @property
-    def at_risk(self) -> Doubles:
-        """Noisy number at risk at the beginning of each interval, of all strata."""
-        exits, entries = np.split(self.table.sum(axis=0), [3], axis=1)
-        left = np.concatenate([[0.0], exits.sum(axis=1).cumsum()[:-1]])
-        if not entries.size:
-            return np.asarray(exits.sum() - left)
-        inside = np.concatenate([[0.0], entries[:-1, 1].cumsum()])
-        return np.asarray(entries[:, 0].cumsum() + inside - left)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class DPSurvival(StackedResults):
     """A private proportional hazards model.  Holds released numbers; nothing here costs budget.
 
     Coefficients are logarithms of hazard ratios; those of ``interval[T.365]`` are of the hazard in
     the interval that ends at 365, compared with the first.  The intercept is the logarithm of the
-    hazard of the first interval times a hundredth of its length, where covariates are 0.
+    hazard per unit of time in the first interval, where covariates are 0 or at reference levels,
+    in the first of the strata: the first row of `baseline_hazard`.
 
     Attributes
     ----------
@@ -114,9 +85,11 @@ class DPSurvival(StackedResults):
         exits : ndarray
             See `FittedPeriods`.
         """
-        poisson = replace(fit, family=POISSON)  # to whoever reads it, as its document says
         own = {each.name: getattr(periods, each.name) for each in fields(Periods)}
         fitted = FittedPeriods(**own, exits=tuple(exits.ravel().tolist()))
+        estimates = fitted.per_unit_of_time(fit.estimates, fit.covariance)
+        # Its family is Poisson to whoever reads it, as its document says.
+        poisson = replace(fit, family=POISSON, estimates=estimates)
         return cls._of(poisson, fitted, surv.columns)
 
     @property
@@ -229,6 +202,7 @@ class DPSurvival(StackedResults):
         counts = {"Records": self.units, "Events": self.events}
         table = self.tidy(alpha, exp=exp)
         shown = summarize(self, table, alpha, exp=exp, model=_TITLE, counts=counts)
+        shown = replace(shown, notes=(self.periods.reference(exp=exp), *shown.notes))
         if not self.periods.varying:
             return shown
         try:
@@ -278,7 +252,7 @@ class DPSurvival(StackedResults):
         rows = np.zeros((len(X), count, len(self.names)))
         rows[:, :, 0] = 1.0
         rows[:, :, 1 : 1 + columns.shape[1]] = columns.reshape(len(X), count, -1)
-        rows[:, :, self.names.index(EXPOSURE)] = math.log(WHOLE)
+        rows[:, :, self.names.index(EXPOSURE)] = np.log(np.diff(self.periods.edges))
         return rows
 
     @np.errstate(over="ignore", invalid="ignore")

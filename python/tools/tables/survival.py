@@ -1,6 +1,6 @@
 """Make `survival_table.csv`: what fits of proportional hazards give, by simulation.
 
-Run as ``python -m tables.survival`` in `python/tools` (a minute on one core).
+Run as ``python -m tables.survival`` in `python/tools` (four minutes on one core).
 
 Times are exponential, with two independent normal covariates of hazard ratios exp(.2) and
 exp(-.2) for a standard deviation; studies end evenly between .5 and 1.5, and six intervals have
@@ -24,7 +24,7 @@ from tables.auto import FOLDER, write
 import dpreg
 
 TABLE = FOLDER / "survival_table.csv"
-EVENTS = (300, 1_000, 3_000)
+EVENTS = (300, 1_000, 3_000, 10_000)
 RATES = (0.1, 0.4, 0.7)
 INTERVALS, COVARIATES = 6, 2
 EPS, DELTA = 1.0, 1e-5

@@ -106,6 +106,48 @@ function makePlanner(tables) {
     return { width: Math.sqrt(1 + Math.exp(Math.min(excess, 700))), released, declined };
   }
 
+  // ---- hazards, classes and treatment effects: dpreg/estimation/planning/tabulated.py
+
+  // Of each: how many coefficients there are, the place on the other axes of the table, and the
+  // standard error without privacy over that of a linear model.
+  const MODELS = {
+    survival: {
+      coefficients: (d) => d + tables.intervals,
+      place: (d, { rate }) => [rate],
+      factor: () => 1,
+    },
+    ordinal: {
+      coefficients: (d, { classes }) => d + classes - 1,
+      place: (d, { classes }) => [classes],
+      factor: ({ classes }) => Math.sqrt(3 / (1 - classes ** -2)),
+    },
+    multinomial: {
+      coefficients: (d, { classes }) => (classes - 1) * (d + 1),
+      place: (d, { classes }) => [classes],
+      factor: ({ classes }) => Math.sqrt(2 * classes),
+    },
+    effect: {
+      coefficients: (d, { treated }) => (d + 1) / Math.min(treated, 1 - treated),
+      place: (d, { treated }) => [d, Math.min(treated, 1 - treated)],
+      factor: ({ treated }) => 1 / Math.sqrt(treated * (1 - treated)),
+    },
+  };
+
+  function modelled(family, n, d, epsilon, delta) {
+    if (n <= d + 2) return { width: Infinity, released: 0, declined: 1 };
+    const { axes, excess, released: shares } = tables.models[family.name];
+    const { coefficients, place } = MODELS[family.name];
+    const resolution = Math.log(mu(epsilon, delta)) + Math.log(n / coefficients(d, family)) / 2;
+    const [least, most] = [axes[0][0], axes[0][axes[0].length - 1]];
+    const point = [resolution, ...place(d, family).map(Math.log)];
+    let released = interpolate(axes, shares, point);
+    if (resolution < least) released *= Math.exp(2 * (resolution - least));
+    const beyond = resolution - Math.min(Math.max(resolution, least), most);
+    const more = interpolate(axes, excess, point) - 2 * beyond;
+    const width = Math.sqrt(1 + Math.exp(Math.min(more, 700)));
+    return { width, released, declined: 1 - released };
+  }
+
   // ---- how many models, and how epsilon is split: dpreg/estimation/planning/tukey.py
 
   function bracket(grid, value) {
@@ -267,8 +309,12 @@ function makePlanner(tables) {
     return Math.sqrt(level * (1 - level)) / Math.max(level, 1 - level);
   }
 
-  // What is planned: a method, and a family with its name and, of a quantile, its level.
+  // What is planned: a method, and a family with its name and what is of it alone: the level of a
+  // quantile, the rate of events, the number of classes, the share that is treated.
   function forecast({ method, family }, n, d, epsilon, delta) {
+    if (family.name in MODELS) {
+      return { method: tables.withInference, ...modelled(family, n, d, epsilon, delta) };
+    }
     if (family.name !== "gaussian") {
       const found = expected(family.name, n, d, epsilon * loudness(family), delta);
       return { method: tables.withInference, ...found };
@@ -324,7 +370,15 @@ function makePlanner(tables) {
   const CRITICAL = 1.959963984540054;
   const STEPS = 60;
   const cdf = (x) => Math.exp(Normal.logCdf(x));
-  const exactError = (n, d) => (n > d + 2 ? 1 / Math.sqrt(n - d - 1) : Infinity);
+  function exactError({ family }, n, d) {
+    const factor = family.name in MODELS ? MODELS[family.name].factor(family) : 1;
+    return n > d + 2 ? factor / Math.sqrt(n - d - 1) : Infinity;
+  }
+
+  // Effects as they are tested, of hazards logarithms of ratios, and as users give them.
+  const ratios = ({ family }) => family.name === "survival";
+  const tested = (of, effect) => (ratios(of) ? Math.abs(Math.log(effect)) : effect);
+  const shown = (of, effect) => (ratios(of) && effect !== null ? Math.exp(effect) : effect);
 
   function powerOf(effect, standardError, released = 1) {
     const shift = effect / standardError;
@@ -350,7 +404,7 @@ function makePlanner(tables) {
 
   function powerAt(of, n, d, epsilon, delta, effect) {
     const found = forecast(of, n, d, epsilon, delta);
-    return powerOf(effect, found.width * exactError(n, d), found.released);
+    return powerOf(effect, found.width * exactError(of, n, d), found.released);
   }
 
   function unitsFor(of, d, epsilon, delta, effect, power) {
@@ -373,16 +427,20 @@ function makePlanner(tables) {
     return Math.min(Number((Math.ceil(found / step) * step).toPrecision(3)), 500);
   }
 
-  // Of linear models: the power for an effect or, without one, the least effect of a power.
-  function detection(of, n, d, eps, delta, found, effect, power) {
-    if (of.family.name !== "gaussian") return { effect: null, power: null };
-    const error = exactError(n, d);
-    if (effect === null) {
-      const least = leastEffect(power, found.width * error, found.released);
-      return { effect: least, power, exactEffect: leastEffect(power, error) };
+  // The power for an effect or, without one, the least effect of a power.
+  function detection(of, n, d, eps, delta, found, given, power) {
+    if (of.family.name !== "gaussian" && !(of.family.name in MODELS)) {
+      return { effect: null, power: null };
     }
+    const error = exactError(of, n, d);
+    if (given === null) {
+      const least = leastEffect(power, found.width * error, found.released);
+      const exactEffect = shown(of, leastEffect(power, error));
+      return { effect: shown(of, least), power, exactEffect };
+    }
+    const effect = tested(of, given);
     return {
-      effect,
+      effect: shown(of, effect),
       power: powerOf(effect, found.width * error, found.released),
       exactPower: powerOf(effect, error),
       unitsForPower: unitsFor(of, d, eps, delta, effect, power),
@@ -390,16 +448,23 @@ function makePlanner(tables) {
     };
   }
 
-  // ---- the plan: dpreg/estimation/planning/plan.py
+  // ---- the plan: dpreg/estimation/planning/plan.py and model_plan.py
 
+  // Of hazards n is the number of persons, and events decide.
   function plan({ n, d, eps, delta, effect = null, power = 0.8, ...of }) {
-    const found = forecast(of, n, d, eps, delta);
+    const rate = ratios(of) ? of.family.rate : 1;
+    const units = Math.max(1, rounded(n * rate));
+    const persons = (number) => (number ? Math.ceil(number / rate) : number);
+    const found = forecast(of, units, d, eps, delta);
+    const detected = detection(of, units, d, eps, delta, found, effect, power);
     return {
       ...found,
-      ...detection(of, n, d, eps, delta, found, effect, power),
+      ...detected,
+      unitsForPower: persons(detected.unitsForPower),
+      events: ratios(of) ? units : undefined,
       works: works(found),
-      leastUnits: leastUnits(of, d, eps, delta),
-      leastEpsilon: leastEpsilon(of, n, d, delta),
+      leastUnits: persons(leastUnits(of, d, eps, delta)),
+      leastEpsilon: leastEpsilon(of, units, d, delta),
     };
   }
 

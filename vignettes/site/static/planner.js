@@ -8,14 +8,45 @@
   const refusal = document.getElementById("planner-error");
   const LINEAR = "gaussian";
   const USUAL_POWER = 0.8;
+  // Models with a field of their own: its name, in the form and as an argument, and what an effect
+  // is called.
+  const MODELS = {
+    survival: { own: "rate", argument: "event_rate", noun: "hazard ratio" },
+    ordinal: { own: "classes", argument: "classes", noun: "slope" },
+    multinomial: { own: "classes", argument: "classes", noun: "slope" },
+    effect: { own: "treated", argument: "treated", noun: "treatment effect" },
+  };
+  // What is asked for in the field of an effect.
+  const EFFECTS = {
+    survival: ["Hazard ratio", "Of one standard deviation of a column. Blank: the smallest detected."],
+    ordinal: ["Slope", "For one sd of its column, in log odds of a higher class. Blank: the smallest detected."],
+    multinomial: ["Slope", "For one sd of its column, in log odds against the baseline. Blank: the smallest detected."],
+    effect: ["Treatment effect", "Divided by the residual sd of the outcome. Blank: the smallest detected."],
+    other: ["Slope", "Times the sd of its column, divided by the residual sd. Blank: the smallest detected."],
+  };
+  const powered = (name) => name === LINEAR || name in MODELS;
   // What the fit without privacy is called, and what regressors explain.
-  const EXACT = { gaussian: "least squares", quantile: "quantile regression" };
+  const EXACT = { gaussian: "least squares", quantile: "quantile regression", effect: "least squares" };
   const EXPLAINED = { gaussian: "variance", quantile: "variance" };
   const SVG = "http://www.w3.org/2000/svg";
 
   const count = (n) => n.toLocaleString("en");
   const short = (x) => String(Number(x.toPrecision(3)));
   const percent = (share) => `${(100 * share).toFixed(share > 0.99 && share < 1 ? 1 : 0)}%`;
+
+  function ownOf(family, number) {
+    const name = MODELS[family]?.own;
+    if (name === undefined) return {};
+    const value = number(name);
+    if (name === "classes") {
+      if (!Number.isInteger(value) || value < 2) throw "classes must be an integer of at least 2";
+    } else if (!(value > 0 && value < 1)) {
+      throw name === "rate"
+        ? "the share of persons with an event must be between 0 and 1"
+        : "the share that is treated must be between 0 and 1";
+    }
+    return { [name]: value };
+  }
 
   function asked() {
     const given = Object.fromEntries(new FormData(form));
@@ -32,12 +63,13 @@
     if (!(delta > 0 && delta < 1)) throw "delta must be between 0 and 1; 1e-6 is usual";
     const level = given.family === "quantile" ? number("level") : null;
     if (level !== null && !(level > 0 && level < 1)) throw "the quantile must be between 0 and 1";
-    const family = { name: given.family, level };
-    const linear = family.name === LINEAR;
-    const method = linear ? given.method : "auto";
-    const wanted = (name) => (linear && given[name].trim() !== "" ? number(name) : null);
+    const family = { name: given.family, level, ...ownOf(given.family, number) };
+    const method = family.name === LINEAR ? given.method : "auto";
+    const wanted = (name) => (powered(family.name) && given[name].trim() !== "" ? number(name) : null);
     const [effect, power] = [wanted("effect"), wanted("power")];
-    if (effect !== null && !(effect > 0)) throw "the slope must be greater than 0";
+    const noun = MODELS[family.name]?.noun ?? "slope";
+    if (effect !== null && !(effect > 0)) throw `the ${noun} must be greater than 0`;
+    if (effect === 1 && family.name === "survival") throw "the hazard ratio must not be 1";
     if (power !== null && !(power > 0.05 && power < 1)) throw "power must be between 0.05 and 1";
     return { n, d, eps, delta, method, family, effect, power: power ?? USUAL_POWER, typed: given };
   }
@@ -57,24 +89,31 @@
 
   // What the plan says about inference, in a sentence.
   function finding(plan, { family, power }) {
+    const { name } = family;
+    const noun = MODELS[name]?.noun ?? "slope";
     const missing = `has no standard error with probability ${short(1 - plan.released)}`;
-    if (plan.released < 0.5) return `Nothing would be learned at this size: a slope ${missing}.`;
-    if (family.name !== LINEAR) {
-      const exact = EXACT[family.name] ?? "maximum likelihood";
+    if (plan.released < 0.5) return `Nothing would be learned at this size: a ${noun} ${missing}.`;
+    if (!powered(name)) {
+      const exact = EXACT[name] ?? "maximum likelihood";
       return `Standard errors are about ${short(plan.width)} times those of ${exact}.`;
     }
     const level = "(5% two-sided test)";
-    if (plan.effect === null) return `No slope is detected with power ${short(power)}: it ${missing}.`;
+    if (plan.effect === null) return `No ${noun} is detected with power ${short(power)}: it ${missing}.`;
+    const inverse = name === "survival" ? ` (or ${short(1 / plan.effect)})` : "";
+    const effect = short(plan.effect) + inverse;
+    const Noun = noun[0].toUpperCase() + noun.slice(1);
     return plan.exactPower === undefined
-      ? `Slopes of ${short(plan.effect)} or more are detected with power ${short(power)} ${level}.`
-      : `A slope of ${short(plan.effect)} is detected with power ${short(plan.power)} ${level}.`;
+      ? `${Noun}s of ${effect} ${inverse ? "and beyond" : "or more"} are detected with power ${short(power)} ${level}.`
+      : `A ${noun} of ${effect} is detected with power ${short(plan.power)} ${level}.`;
   }
 
   // What least squares would detect, and what would be enough for the power that is wanted.
-  function detection(plan, { power }) {
+  function detection(plan, { power, family }) {
     if (plan.effect === null || plan.released < 0.5) return {};
     if (plan.exactPower === undefined) {
-      return { "without privacy": `slopes of ${short(plan.exactEffect)} or more` };
+      const noun = MODELS[family.name]?.noun ?? "slope";
+      const beyond = family.name === "survival" ? "and beyond" : "or more";
+      return { "without privacy": `${noun}s of ${short(plan.exactEffect)} ${beyond}` };
     }
     const { unitsForPower: units, epsilonForPower: eps } = plan;
     return {
@@ -87,15 +126,19 @@
   function describe(plan, question) {
     const { name } = question.family;
     const some = plan.method !== "tukey";
+    const modelled = name in MODELS;
+    const declined = plan.declined < 0.01 ? "below 1%" : percent(plan.declined);
+    const loss = name === LINEAR ? "loss in prediction, without inference" : "loss in prediction";
+    const lost = `${short(100 * plan.loss)}% of the explained ${EXPLAINED[name] ?? "deviance"}`;
     const width = Number.isFinite(plan.width) ? `${short(plan.width)} times` : "none";
     const lines = {
-      method: plan.method,
+      ...(modelled ? {} : { method: plan.method }),
+      ...(plan.events === undefined ? {} : { events: count(plan.events) }),
       [`width against ${EXACT[name] ?? "maximum likelihood"}`]: width,
       [some ? "coefficients with an interval" : "probability of a release"]: percent(plan.released),
-      "probability of no release": plan.declined < 0.01 ? "below 1%" : percent(plan.declined),
+      ...(modelled ? {} : { "probability of no release": declined }),
       ...detection(plan, question),
-      [name === LINEAR ? "loss in prediction, without inference" : "loss in prediction"]:
-        `${short(100 * plan.loss)}% of the explained ${EXPLAINED[name] ?? "deviance"}`,
+      ...(modelled ? {} : { [loss]: lost }),
       "smallest n at this eps": plan.leastUnits ? count(plan.leastUnits) : "more than 10^9",
       "smallest eps at this n": plan.leastEpsilon ? short(plan.leastEpsilon) : "above 500",
     };
@@ -120,6 +163,7 @@
   }
 
   function draw({ n, d, eps, delta, family }) {
+    const units = family.name === "survival" ? Math.max(1, Math.round(n * family.rate)) : n;
     const room = document.getElementById("planner-curve").clientWidth;
     const width = Math.max(300, Math.min(640, room));
     const [height, left, right, top, bottom] = [340, 28, 134, 14, 40];
@@ -154,14 +198,15 @@
       const points = [];
       for (let i = 0; i <= 40; i++) {
         const e = lowest * (highest / lowest) ** (i / 40);
-        const found = planner.forecast(of, n, d, e, delta);
+        const found = planner.forecast(of, units, d, e, delta);
         if (found.released >= planner.likely && found.width <= wide) points.push([e, found.width]);
       }
       if (points.length === 0) return;
       const path = points.map(([e, w]) => `${x(e).toFixed(1)},${y(w).toFixed(1)}`).join(" ");
       picture.append(element("polyline", { points: path, class: `line method-${number}` }));
-      const here = planner.forecast(of, n, d, eps, delta);
-      labels.push({ name: here.method, number, y: y(points[points.length - 1][1]) });
+      const here = planner.forecast(of, units, d, eps, delta);
+      const name = family.name in MODELS ? `dp_${family.name}` : here.method;
+      labels.push({ name, number, y: y(points[points.length - 1][1]) });
       if (here.released >= planner.likely && here.width <= wide) {
         const place = { cx: x(eps), cy: y(here.width), r: 5, class: `dot method-${number}` };
         picture.append(element("circle", place));
@@ -180,8 +225,16 @@
   }
 
   // As an argument of Python and of R, after a comma; nothing where it is the default.
-  function familyArguments({ name, level }) {
+  function familyArguments({ name, level, ...own }) {
     if (name === LINEAR) return ["", ""];
+    if (name in MODELS) {
+      const { argument, own: field } = MODELS[name];
+      const value = own[field];
+      return [
+        `, family="${name}", ${argument}=${value}`,
+        `, family = "${name}", ${argument} = ${value}`,
+      ];
+    }
     if (name === "quantile") return [`, family=dpreg.Quantile(${level})`, `, family = Quantile(${level})`];
     return [`, family="${name}"`, `, family = ${name}()`];
   }
@@ -195,7 +248,7 @@
     const [familyPython, familyR] = familyArguments(family);
     // The power is computed where the slope is given.
     const [name, value] = effect === null ? ["power", power] : ["effect", effect];
-    const usual = family.name !== LINEAR || (effect === null && power === USUAL_POWER);
+    const usual = !powered(family.name) || (effect === null && power === USUAL_POWER);
     const [testPython, testR] = usual ? ["", ""] : [`, ${name}=${value}`, `, ${name} = ${value}`];
     const calls = {
       python: `${python}${chosen && `, method="${chosen}"`}${testPython}${familyPython})`,
@@ -208,10 +261,15 @@
 
   function update() {
     const { family } = form.elements;
-    for (const name of ["method", "effect", "power"]) {
-      form.elements[name].disabled = family.value !== LINEAR;
+    form.elements.method.disabled = family.value !== LINEAR;
+    for (const name of ["effect", "power"]) form.elements[name].disabled = !powered(family.value);
+    const own = family.value === "quantile" ? "level" : MODELS[family.value]?.own;
+    for (const name of ["level", "rate", "classes", "treated"]) {
+      document.getElementById(`planner-${name}`).hidden = name !== own;
     }
-    document.getElementById("planner-level").hidden = family.value !== "quantile";
+    const [title, help] = EFFECTS[family.value] ?? EFFECTS.other;
+    document.getElementById("planner-effect").textContent = title;
+    document.getElementById("help-effect").textContent = help;
     try {
       const question = asked();
       describe(planner.plan(question), question);

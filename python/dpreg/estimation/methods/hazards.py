@@ -52,7 +52,7 @@ from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.releases.unit_rows import about_fewer_rows, most_rows_seen
+from dpreg.estimation.releases.unit_rows import about_rows_used, most_rows_seen
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
 # Of units by their number of records.
@@ -69,6 +69,13 @@ _WIDE, _WIDEST, _LONGEST = 1.7, 4.0, 8.0
 _LEAST_MOMENT = 0.1
 # Counts of events by the norm of their row; limits of scores are between so many times the usual.
 _NORMS, _LIMITS = 0.02, (1.7, 3.0)
+# Limits are no less than that at which noise adds this share to the variance, up to so many times
+# the usual: persons are followed longer, and less depends on hazards being proportional and effects
+# linear.  Of 20,000 persons drawn from `mgus2` of R's survival .92 of intervals covered, for .80
+# without it, and of 100,000 .95 for .79; errors of as many simulated persons were 2 to 6% longer.
+# And to this share of the variance of the events of an interval: without it, errors of 20,000
+# persons with 32 intervals were 1.6 times those without noise, for 1.2.
+_CHEAP, _FAR, _CHEAP_OF_EACH = 0.2, 8.0, 1.6
 # Records times the mu of 4% are fewer than this: two matrices have to do.
 _FEW, _FEW_SHARE = 60.0, 0.04
 # A table says that there are events where they are so many deviations of its noise.
@@ -76,7 +83,12 @@ _SEEN = 2.0
 
 
 def release_hazards(
-    design: Design, rows: RowsOfPeriods, terms: Terms, max_rows: int, allowance: Allowance
+    design: Design,
+    rows: RowsOfPeriods,
+    terms: Terms,
+    max_rows: int,
+    allowance: Allowance,
+    unit: str | None = None,
 ) -> tuple[Release | Declined, Doubles]:
     """Fit proportional hazards; return the table of exits too, see `Table`.
 
@@ -84,17 +96,17 @@ def release_hazards(
         The response is the time.
     rows: makes rows of records.
     terms: of the rows.
+    unit: column of units, if there is one, for notes.
 
     Privacy
     -------
     guarantee : (epsilon, delta)-DP of the allowance
     neighbours : add or remove one unit
-    public : rows, terms, max_rows
+    public : rows, terms, max_rows, unit
     proof : hazards.md
     """
     expect(SCALING_PASSES + newton_passes(terms.family))
     noise = releases_for(design, allowance, max_rows)
-    allowed = noise.rows
     design = _shortened(design, rows, noise, allowance)
     first = 1 + rows.entry
     bounds = column_bounds(design.terms)
@@ -118,13 +130,13 @@ def release_hazards(
     cells = cells.centred(mean)
     moments = _event_moments(events, begun, cells)
     model = working_hazards(cells, table, sums, moments, start, terms, scales)
-    fit = scored(begun, model, _limit(events, begun, model))
+    fit = scored(begun, model, _limit(events, begun, model, table.events.size))
     error = bent_hazards(newton_errors(fit, begun), fit, begun, len(rows.covariates))
     outcome = ended(begun, fit, error)
     notes = (
         *outcome.notes,
         *about_events(table.cells, table.deviation),
-        *about_fewer_rows(noise.rows, allowed),
+        *about_rows_used(unit, noise.rows, max_rows),
     )
     return replace(outcome, units=records.units, notes=notes), table.cells
 
@@ -266,8 +278,11 @@ def _event_moments(events: Design, begun: Standardised, cells: Cells) -> EventMo
     return EventMoments(gram / sizes, deviation / sizes)
 
 
-def _limit(events: Design, begun: Standardised, model: Linearised) -> float:
-    """Return the limit of scores, from counts of events by the norm of their row."""
+def _limit(events: Design, begun: Standardised, model: Linearised, cells: int) -> float:
+    """Return the limit of scores, from counts of events by the norm of their row.
+
+    cells: number of intervals of all strata.
+    """
     noise, usual = begun.noise, model.usual
     lengths = row_lengths(
         events, begun.scales, begun.telling_units, model.found.rows, usual, noise,
@@ -275,4 +290,6 @@ def _limit(events: Design, begun: Standardised, model: Linearised) -> float:
     )  # fmt: skip
     best = lengths.limit(noise.share(begun.left / 2) * along(model.found.squares), 1.0, 1.0)
     low, high = _LIMITS
-    return min(max(best, low * usual), high * usual)
+    share = min(_CHEAP, _CHEAP_OF_EACH / cells)
+    cheap = math.sqrt(share * begun.scales.units) * noise.share(begun.left / 2)
+    return max(min(max(best, low * usual), high * usual), min(cheap, _FAR * usual))

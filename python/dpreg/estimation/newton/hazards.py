@@ -27,9 +27,13 @@ from dpreg.estimation.releases.standardisation import Scales
 # Length of the coordinate of an interval where rows are added up; those of covariates have 1.
 _LENGTH = 1.0
 # Means over the events of an interval, and second moments over all events, differ from those of
-# records by about so many deviations.  With .8 for the second, errors of 2,000 persons with 200
-# events were a quarter longer, and covered no more often; beside a rare indicator those of 5,000
-# were a tenth shorter.
+# records by about so many deviations.  Of 17 simulated designs, 60 runs each: with second moments
+# of events alone, errors of 2,000 persons with 200 events were 1.75 times as long, and beside an
+# indicator that 3% of 5,000 or 20,000 persons have .84 to .93 of intervals covered, for .87 to .99,
+# and up to 9% were blank, for 2%.  With .8 those of 200 events were 1.24 times as long.  With those
+# of records alone .69 of intervals of strong effects covered, for .88, and .78 beside the indicator
+# in one design, for .87; with .2 errors were up to a tenth shorter, and .94 of those of 200 events
+# covered, for .96.
 _MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.4
 # over this share of the study, and strata are so much alike.
 _DRIFT, _ALIKE = 0.5, 0.5

@@ -28,8 +28,8 @@ def estimand(
         With its covariance and `clipping`.
     """
     target = _without_limits(family)
-    if family.counting:  # scores stop, and what is left out has mean 0
-        return Estimand(target, rows, scores)
+    if family.counting:  # scores stop; what is left out has mean 0 where the model holds
+        return Estimand(f"early-censored {target}", rows, scores)
     if cut is None:
         return Estimand(named(target, None), rows, scores)
     effect = _largest_effect(release) if cut.units > 0 else 0.0

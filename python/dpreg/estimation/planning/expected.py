@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpreg.base.families import GAUSSIAN, Family
+from dpreg.base.text import counted
+from dpreg.estimation.planning.forecast import Model
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
+from dpreg.estimation.planning.planned import Planned
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 
 # What fits without privacy are called.
@@ -14,7 +17,7 @@ _LIKELIHOOD = "maximum likelihood"
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Planned):
     """Fields of `Plan`, which describes them, and what follows from them."""
 
     n: int
@@ -32,6 +35,26 @@ class Expected:
     power: float | None = None
     solved: str | None = None
     family: Family = GAUSSIAN
+
+    @property
+    def model(self) -> Model:
+        """What is planned, with its forecasts."""
+        return Model(self.method, self.family)
+
+    @property
+    def detected(self) -> tuple[float | None, float | None]:
+        """The effect and the power, as users give them; None: there is none."""
+        return self.effect, self.power
+
+    @property
+    def of_effects(self) -> str:
+        """What effects are, at the axis of a plot."""
+        return "slope, in residual standard deviations"
+
+    @property
+    def title(self) -> str:
+        """What is planned, above a plot."""
+        return f"{counted(self.n, 'unit')}, {counted(self.d, 'regressor')}, {self.method}"
 
     @property
     def exact(self) -> str:

@@ -61,6 +61,10 @@ class Model:
         """Return an effect as users give it."""
         return effect
 
+    def tested(self, effect: float) -> float:
+        """Return an effect that users give as it is tested: the other way round."""
+        return effect
+
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
         """Return what is expected of a fit."""
         if not self.family.least_squares:

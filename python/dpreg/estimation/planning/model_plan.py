@@ -12,6 +12,7 @@ from dpreg.base.errors import Argument, ArgumentError, leave_out, unusable, writ
 from dpreg.base.families import Family
 from dpreg.base.text import counted, wrapped
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
+from dpreg.estimation.planning.planned import Planned
 from dpreg.estimation.planning.power import LEVEL, least_effect, power_of
 from dpreg.estimation.planning.question import between, count, question_from
 from dpreg.estimation.planning.tabulated import (
@@ -27,7 +28,7 @@ _USUAL_RATE, _USUAL_SHARE = 0.5, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class ModelPlan:
+class ModelPlan(Planned):
     """What to expect of a model of survival, of classes or of a treatment effect.
 
     Nothing in it comes from data.
@@ -72,6 +73,36 @@ class ModelPlan:
         """Whether n and eps are enough."""
         return self.released >= LIKELY and self.width <= WIDEST
 
+    @property
+    def model(self) -> Tabulated:
+        """What is planned, with its forecasts."""
+        return Study(self.family, self.classes, self.treated, None, self.event_rate).model()
+
+    @property
+    def units(self) -> int:
+        """The number of units that decide: of survival, events."""
+        return self.n if self.events is None else self.events
+
+    @property
+    def detected(self) -> tuple[float | None, float | None]:
+        """The effect and the power, as users give them; None: there is none."""
+        return self.effect, self.power
+
+    @property
+    def exact(self) -> str:
+        """What the fit without privacy is called."""
+        return _WORDS[self.family][1]
+
+    @property
+    def of_effects(self) -> str:
+        """What effects are, at the axis of a plot."""
+        return _WORDS[self.family][2]
+
+    @property
+    def title(self) -> str:
+        """What is planned, above a plot."""
+        return f"{self._size()}, {counted(self.d, 'regressor')}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, without what is not of this family."""
         found = {**asdict(self), "works": self.works}
@@ -87,15 +118,14 @@ class ModelPlan:
         return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
-        noun, exact, note = _WORDS[self.family]
+        noun, exact, _, note = _WORDS[self.family]
         without = self.exact_effect
         enough = "enough" if self.works else "not enough"
         units = self._units(self.least_n) if self.least_n else f"more than 10^9 {self._unit}s"
         eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
         lines = [
             self._finding(noun),
-            f"Plan for {self._size()}, {counted(self.d, 'regressor')}, "
-            f"eps={self.eps:.4g}, delta={self.delta:.3g}",
+            f"Plan for {self.title}, eps={self.eps:.4g}, delta={self.delta:.3g}",
             f"  {'standard errors':<17} {self._width(exact)}",
             *([] if without is None else [f"  {'without privacy':<17} {noun} {without:.3g}"]),
             note,
@@ -143,25 +173,25 @@ class ModelPlan:
 
 
 _SLOPE = "that of one standard deviation of a regressor, which is not correlated with the others"
-# What effects and fits without privacy are called, and what an effect is.
+# What effects and fits without privacy are called, effects at an axis, and what an effect is.
 _WORDS = {
     "survival": (
-        "hazard ratio", "maximum likelihood",
+        "hazard ratio", "maximum likelihood", "hazard ratio of one standard deviation",
         f"A hazard ratio is {_SLOPE}; for a group with a share s of the persons, write "
         f"ratio ** sqrt(s * (1 - s)).  There are {INTERVALS} intervals with about equally many "
         "events.",
     ),
     "ordinal": (
-        "slope", "maximum likelihood",
+        "slope", "maximum likelihood", "slope of one standard deviation, in log odds",
         f"A slope is {_SLOPE}, in log odds of a higher class; classes are equally frequent.",
     ),
     "multinomial": (
-        "slope", "maximum likelihood",
+        "slope", "maximum likelihood", "slope of one standard deviation, in log odds",
         f"A slope is {_SLOPE}, in log odds of a class against the baseline; classes are equally "
         "frequent.",
     ),
     "effect": (
-        "treatment effect", "least squares",
+        "treatment effect", "least squares", "treatment effect, in residual standard deviations",
         "An effect is in standard deviations of the residuals of the outcome, and the same for "
         "all; treatment does not depend on the regressors.",
     ),
@@ -250,7 +280,7 @@ def model_plan(
                 needed = ("is needed if ", Argument(of.size), " is not given")
                 raise ArgumentError(name, needed, write(name, usual), write(of.size, 1_000))
     if effect is not None and ratios:
-        effect = abs(math.log(_hazard_ratio(effect)))
+        effect = of.tested(_hazard_ratio(effect))
     asked = question_from(of, expected, d, eps, delta, effect=effect, power=power)
     exact = of.exact_error(asked.n, asked.d)
     found = of.forecast(asked.n, asked.d, asked.eps, delta)

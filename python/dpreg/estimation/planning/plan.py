@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpreg.base.errors import ArgumentError, BudgetError, Choice, leave_out, unusable, write
 from dpreg.base.families import Family, family_from, with_link
 from dpreg.base.keywords import hinted
-from dpreg.base.text import drawn
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE
 from dpreg.estimation.planning.expected import Expected
 from dpreg.estimation.planning.forecast import Model
@@ -19,9 +18,6 @@ from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 from dpreg.estimation.planning.question import Question, question_from
 from dpreg.estimation.planning.wording import as_html, as_text
 from dpreg.privacy.checks import check_delta
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Plan", "dp_plan"]
 
@@ -70,22 +66,6 @@ class Plan(Expected):
     >>> plan.works, plan.least_n < 50_000
     (True, True)
     """
-
-    def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:
-        """Plot width against eps, or power against the size of a slope; needs matplotlib.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-        of : {"width", "power"}
-        """
-        if of not in ("width", "power"):
-            raise unusable("of", ("one of ", Choice(("width", "power"))), of)
-        if of == "power" and self.power is None:
-            raise ArgumentError("of", "is 'power' for linear models only", write("of", "width"))
-        if of == "power":
-            return drawn("plot_power", self, ax)
-        return drawn("plot_plan", self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

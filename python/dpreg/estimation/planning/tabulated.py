@@ -86,6 +86,10 @@ class HazardModel(Tabulated):
         """See `Model`: a hazard ratio."""
         return math.exp(min(effect, 700.0))
 
+    def tested(self, effect: float) -> float:
+        """See `Model`: the size of the logarithm of a hazard ratio."""
+        return abs(math.log(effect))
+
     def coefficients(self, d: int) -> float:
         """See `Tabulated`."""
         return d + INTERVALS

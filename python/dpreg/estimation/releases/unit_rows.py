@@ -32,12 +32,18 @@ def most_rows_seen(design: Design, noise: GaussianReleases, mu: float) -> int:
     return int(ends[np.flatnonzero(seen)[-1]])
 
 
-def about_fewer_rows(used: int, allowed: int) -> tuple[str, ...]:
-    """Say that fewer rows of a unit were used than it might have."""
-    if used == allowed:
+def about_rows_used(unit: str | None, used: int, allowed: int) -> tuple[str, ...]:
+    """Say how many rows of each unit were used, of which so many were allowed.
+
+    unit: its column; None: each row is a unit.
+    """
+    if unit is None:
         return ()
-    rows = counted(used, "row")
-    return (f"no more than {rows} of any unit are used: few units have more, by noisy counts",)
+    why = "few have more, by noisy counts"
+    if used == allowed:
+        why = "a larger max_rows= costs little where few have so many"
+    verb = "is" if used == 1 else "are"
+    return (f"of each {unit!r} at most {counted(used, 'row')} {verb} used; {why}",)
 
 
 def _starts(most: int) -> Integers:

@@ -20,7 +20,7 @@ import dpreg
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.planning.curves import power_curve, width_curve
-from dpreg.estimation.planning.plan import Plan
+from dpreg.estimation.planning.planned import Planned
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.classes import OfClasses
 from dpreg.results.effect import below
@@ -107,12 +107,13 @@ def _(start: Start) -> dict[str, Any]:
 
 
 @fields.register
-def _(plan: Plan) -> dict[str, Any]:
+def _(plan: Planned) -> dict[str, Any]:
     epsilons, widths = width_curve(plan)
     effects, powers, exact = power_curve(plan)
     curves = {"curve": {"eps": epsilons, "width": widths},
               "detection": {"effect": effects, "power": powers, "exact": exact}}  # fmt: skip
-    return {"text": str(plan), "exact": plan.exact, **plain(plan), **plain(curves)}
+    words = {"text": str(plan), "exact": plan.exact, "of_effects": plan.of_effects}
+    return {**words, "title": plan.title, **plain(plan), **plain(curves)}
 
 
 def answer(request: Sent) -> Any:

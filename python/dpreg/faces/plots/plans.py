@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.base.text import counted
 from dpreg.estimation.planning.curves import power_curve, width_curve
 from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, new_axes, without_box
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpreg.estimation.planning.plan import Plan
+    from dpreg.estimation.planning.planned import Planned
 
 # With more, releases have no room for their names.
 _MOST_BARS = 40
 
 
-def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+def plot_plan(plan: Planned, ax: Axes | None = None) -> Axes:
     """Draw the width of intervals, relative to those without privacy, against eps."""
     ax = new_axes(ax, 4.0)
     epsilons, found = width_curve(plan)
@@ -45,31 +44,28 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_xticks(shown, [f"{t:g}" for t in shown])
     ax.minorticks_off()
     ax.set(ylim=(0.95, 1.3 * top), xlabel="eps", ylabel=f"interval width / {plan.exact}")
-    ax.set_title(_planned(plan), loc="left")
+    ax.set_title(plan.title, loc="left")
     without_box(ax)
     return ax
 
 
-def plot_power(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Plot power against the size of a slope, with that of least squares without privacy."""
+def plot_power(plan: Planned, ax: Axes | None = None) -> Axes:
+    """Plot power against the size of an effect, with that of the fit without privacy."""
     ax = new_axes(ax, 4.0)
     effects, powers, exact = power_curve(plan)
+    effect, power = plan.detected
     ax.plot(effects, exact, color="0.6", linewidth=1.5, label=plan.exact)
     ax.plot(effects, powers, color=SAMPLING, linewidth=2, label=f"eps={plan.eps:.3g}")
-    if plan.effect is not None and plan.power is not None:
-        ax.plot([plan.effect], [plan.power], "o", color=ACCENT)
-        ax.annotate(f"{plan.effect:.2g}: {plan.power:.2g}", (plan.effect, plan.power),
+    if effect is not None and power is not None:
+        ax.plot([effect], [power], "o", color=ACCENT)
+        ax.annotate(f"{effect:.3g}: {power:.2g}", (effect, power),
                     xytext=(8, -12), textcoords="offset points")  # fmt: skip
-    ax.set(xlim=(0, effects[-1]), ylim=(0, 1.03), ylabel="power of the 5% test")
-    ax.set_xlabel("slope, in residual standard deviations")
+    ax.set(xlim=(effects[0], effects[-1]), ylim=(0, 1.03), ylabel="power of the 5% test")
+    ax.set_xlabel(plan.of_effects)
     ax.legend(frameon=False, loc="lower right")
-    ax.set_title(_planned(plan), loc="left")
+    ax.set_title(plan.title, loc="left")
     without_box(ax)
     return ax
-
-
-def _planned(plan: Plan) -> str:
-    return f"{counted(plan.n, 'unit')}, {counted(plan.d, 'regressor')}, {plan.method}"
 
 
 def plot_shares(

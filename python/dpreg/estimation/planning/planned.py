@@ -1,0 +1,73 @@
+"""What all plans have in common: their plots, and what these are of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from dpreg.base.errors import ArgumentError, Choice, unusable, write
+from dpreg.base.text import drawn
+from dpreg.estimation.planning.forecast import Model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Planned(ABC):
+    """A plan, with the numbers that its curves go through."""
+
+    __slots__ = ()
+
+    n: int
+    d: int
+    eps: float
+    delta: float
+    released: float
+    width: float
+
+    @property
+    @abstractmethod
+    def model(self) -> Model:
+        """What is planned, with its forecasts."""
+
+    @property
+    def units(self) -> int:
+        """The number of units that decide."""
+        return self.n
+
+    @property
+    @abstractmethod
+    def detected(self) -> tuple[float | None, float | None]:
+        """The effect and the power, as users give them; None: there is none."""
+
+    @property
+    @abstractmethod
+    def exact(self) -> str:
+        """What the fit without privacy is called."""
+
+    @property
+    @abstractmethod
+    def of_effects(self) -> str:
+        """What effects are, at the axis of a plot."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What is planned, above a plot."""
+
+    def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:
+        """Plot width against eps, or power against the size of an effect; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        of : {"width", "power"}
+        """
+        if of not in ("width", "power"):
+            raise unusable("of", ("one of ", Choice(("width", "power"))), of)
+        if of == "width":
+            return drawn("plot_plan", self, ax)
+        if self.detected[1] is None:
+            problem = "is 'power', which is not planned for this family"
+            raise ArgumentError("of", problem, write("of", "width"))
+        return drawn("plot_power", self, ax)
