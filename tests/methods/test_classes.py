@@ -16,6 +16,7 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
+from dpreg.calls.notes import about_gain
 
 LEVELS = {"y": ["low", "mid", "top"], "g": ["a", "b"]}
 CALLS = {"ordinal": dpreg.dp_ordinal, "multinomial": dpreg.dp_multinomial}
@@ -437,3 +438,26 @@ def test_wrong_questions_are_refused(model, fitted):
             fit.predict(**wrong)
     with pytest.raises(ArgumentError, match="no complete row"):
         fit.marginal_effects({"x": [np.nan], "g": ["a"]})
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.6])
+@pytest.mark.parametrize("model", ["ordinal", "multinomial"])
+def test_a_fit_that_may_be_worse_than_shares_says_so_first(model, slope):
+    """Where all else of covariates is noise; one of an effect does not."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(6_000, 3))
+    y = np.digitize(x @ np.full(3, slope) + rng.logistic(size=len(x)), [-1.0, 1.0])
+    data = {"y": y, **dict(zip("abc", x.T, strict=True))}
+    call = getattr(dpreg, f"dp_{model}")
+    fit = call("y ~ a + b + c", data, 1.0, 1e-6, levels={"y": [0, 1, 2]}, rng=3)
+    said = ["no better than the shares of the classes" in note for note in fit.notes]
+    assert said == [slope == 0, *[False] * (len(said) - 1)]
+
+
+def test_nothing_is_gained_where_no_slope_is_known():
+    slopes, errors = np.array([5.0, 0.0, 3.0]), np.diag([0.01, np.nan, 1.0])
+    assert about_gain(slopes, errors, [0]) == ()
+    assert about_gain(slopes, errors, [0, 2]) == ()
+    assert about_gain(slopes, 20 * errors, [2])
+    assert about_gain(slopes, errors, [1])
+    assert about_gain(slopes, errors, []) == ()

@@ -7,6 +7,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from methods.tables import treated as cohort
@@ -18,6 +19,7 @@ from dpreg.audit.replay import measure
 from dpreg.audit.replay_models import random_effect
 from dpreg.audit.replay_tables import random_case
 from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
+from dpreg.base.families import family_from
 from dpreg.data import arms
 from dpreg.data.arms import (
     AtLimits,
@@ -25,7 +27,12 @@ from dpreg.data.arms import (
     one_row_each,
 )
 from dpreg.data.design import Terms
-from dpreg.estimation.inference.effect import combined, remainder, without_noise
+from dpreg.estimation.inference.effect import (
+    combined,
+    remainder,
+    scores_by_models,
+    without_noise,
+)
 from dpreg.estimation.methods import effect
 from dpreg.estimation.methods.effect_stages import Stages
 from dpreg.estimation.releases.statistics import EventCounts
@@ -168,6 +175,58 @@ def test_the_remainder_is_the_variance_of_the_product_of_errors():
     np.testing.assert_allclose(found, np.cov(without, treated), rtol=0.05)
     assert np.isnan(remainder(outcomes * np.nan, treatment, np.ones(w), n, np.ones(2), 0.3)).all()
     np.testing.assert_allclose(without_noise(treatment, np.sqrt(np.diag(own))), own)
+
+
+OUTCOMES = [("gaussian", sm.families.Gaussian()), ("binomial", sm.families.Binomial())]
+
+
+def steep(n, family, rng):
+    """Correlated covariates, one of them skewed, and a treatment that some hardly ever have."""
+    a, b = rng.normal(size=n), rng.exponential(size=n) - 1
+    X = np.column_stack([np.ones(n), a + 0.5 * b, b])
+    t = rng.random(n) < 1 / (1 + np.exp(1 - X @ [0.0, 1.3, 0.2]))
+    means = X @ np.array([0.5, 0.8, 0.5]), X @ np.array([1.0, 1.2, 0.2])
+    mean = np.where(t, means[1], means[0])
+    if family == "gaussian":
+        return X, t, mean + rng.normal(size=n)
+    return X, t, (rng.random(n) < 1 / (1 + np.exp(-mean))).astype(float)
+
+
+@pytest.mark.parametrize(("name", "kind"), OUTCOMES)
+@pytest.mark.parametrize("known", [False, True])
+def test_models_say_how_scores_vary(name, kind, known):
+    n, overlap = 60_000, (0.05, 0.95)
+    X, t, y = steep(n, name, np.random.default_rng(5))
+    t = np.random.default_rng(6).random(n) < 0.3 if known else t
+    fits = [sm.GLM(y[t == k], X[t == k], family=kind).fit() for k in (0, 1)]
+    m = [fit.predict(X) for fit in fits]
+    logit = sm.GLM(t.astype(float), X, family=sm.families.Binomial()).fit()
+    e = np.full(n, 0.3) if known else np.clip(logit.predict(X), *overlap)
+    scores = np.array([m[0] + (~t) * (y - m[0]) / (1 - e), m[1] + t * (y - m[1]) / e])
+    exactly = np.array([np.diff(scores, axis=0)[0], *scores]).var(axis=1) / n
+    both = np.zeros((6, 6))
+    both[:3, :3], both[3:, 3:] = (fit.cov_params() for fit in fits)
+    treatment = logit.params
+    if known:
+        treatment, overlap = np.array([np.log(3 / 7), 0.0, 0.0]), (0.3, 0.3)
+    given = (np.array([fit.params for fit in fits]), both, treatment, family_from(name), float(n),
+             t.mean(), overlap)  # fmt: skip
+    np.testing.assert_allclose(scores_by_models(*given), exactly, rtol=0.15)
+    unknown = scores_by_models(given[0], both * np.nan, *given[2:])
+    assert np.array_equal(unknown, np.zeros(3))
+    assert np.array_equal(scores_by_models(given[0], -both, *given[2:]), np.zeros(3))
+
+
+def test_sampling_errors_are_those_of_scores_where_few_are_long():
+    """With those of scores that stop at a limit it was .85 of them."""
+    ratios = []
+    for seed in range(8):
+        X, t, y = steep(5_000, "gaussian", np.random.default_rng([7, seed]))
+        data = pd.DataFrame({"a": X[:, 1], "b": X[:, 2], "t": t.astype(float), "y": y})
+        found = dpreg.dp_effect("y ~ a + b", data, 1.0, 1e-6, treatment="t", rng=seed)
+        error = np.sqrt(np.array([-1, 1]) @ exact(data)[1] @ np.array([-1, 1]))
+        ratios.append(found.tidy().loc["effect", "sampling"] / error)
+    assert 0.93 < np.nanmean(ratios) < 1.15
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from dpreg.base.errors import Choice, FormulaError, SchemaError, add, unusable
 from dpreg.base.families import BINOMIAL, PROBIT
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level, listed
-from dpreg.calls.notes import about_rows
+from dpreg.calls.notes import about_gain, about_rows
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
 from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
@@ -103,7 +103,9 @@ def dp_ordinal(
     -----
     It estimates by maximum likelihood, also where odds are not proportional, by four steps, or
     three where records are few, that begin at a model without slopes.  Each record has a row for
-    each threshold, made in batches and never stored.  Covariances are clustered by unit.
+    each threshold, made in batches and never stored.  Covariances are clustered by unit.  Scores
+    of records far from their class are clipped, more of a probit than of a logit; the head of the
+    summary says by how much that may move coefficients.
 
     References
     ----------
@@ -224,7 +226,10 @@ def _fitted(asked: Request, data: Any, kind: Any) -> Any:
         return found
     right = str(asked.formula).partition("~")[2].strip()
     columns = "" if isinstance(problem, ModelMatrix) else f"{problem.terms.response} ~ {right}"
-    return kind.of(found, classes, columns)
+    fit = kind.of(found, classes, columns)
+    slopes = [j for j, name in enumerate(fit.names) if name not in fit._intercepts]
+    notes = about_gain(fit.estimates, fit.covariance, slopes)
+    return replace(fit, notes=(*notes, *fit.notes))
 
 
 def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.families import BINOMIAL, Family
+
+# Linear predictors of the treatment are averaged as if normal, at so many points.
+_POINTS = 41
 
 
 def combined(
@@ -77,6 +81,73 @@ def remainder(
             for i, a in enumerate(forms)
         ]
     )
+
+
+def scores_by_models(
+    outcomes: Doubles, sampling: Doubles, treatment: Doubles, family: Family,
+    units: float, share: float, overlap: tuple[float, float],
+) -> Doubles:  # fmt: skip
+    """Return what the models say of the sampling variances of doubly robust means.
+
+    Scores are long where the probability of an arm is small.  These are few, so counts of norms do
+    not show them, and second moments of scores that stop at a limit do not have them; but each is
+    a residual over a probability, and neither of these has a long tail.  Sampling errors of a
+    linear (logistic) model of an arm say what its residuals and covariates are: the inverse of
+    their covariance is n_k S_k / s_k^2 (n_k s_k^2 S_k), where S_k begins with 1.
+
+    outcomes, shape (2, w): coefficients without and with the treatment, the intercept first.
+    sampling, shape (2 w, 2 w): their covariance without noise.
+    treatment, shape (w,): coefficients of the logistic model of the treatment.
+    family: of the outcome.
+    units: number of rows.
+    share: of rows that are treated.
+    overlap: to which probabilities are moved.
+    Returns: shape (3,): of the effect and of the means without and with the treatment; 0 where the
+        models say nothing.
+    """
+    nothing, w = np.zeros(3), outcomes.shape[1]
+    if not np.isfinite(sampling).all():
+        return nothing
+    dispersion, moments = np.ones(2), np.zeros((w, w))
+    for k, part in enumerate((1 - share, share)):
+        own = slice(k * w, (k + 1) * w)
+        found = np.linalg.pinv(sampling[own, own], hermitian=True) / (units * part)
+        if not found[0, 0] > 0:
+            return nothing
+        if family is not BINOMIAL:
+            dispersion[k] = 1 / found[0, 0]
+        moments += part * found / found[0, 0]
+    away = dispersion * _weighted_slopes(outcomes, treatment, family, moments, overlap)
+    slopes = family.slope(outcomes @ moments[0])[:, None] * outcomes
+    predicted = np.vstack([slopes[1] - slopes[0], slopes])
+    apart = moments - np.outer(moments[0], moments[0])
+    of_predictions = np.einsum("ij,jk,ik->i", predicted, apart, predicted)
+    variances = np.maximum(of_predictions, 0.0) + np.append(away.sum(), away)
+    return np.where(np.isfinite(variances), variances, 0.0) / units
+
+
+def _weighted_slopes(
+    outcomes: Doubles, treatment: Doubles, family: Family, moments: Doubles,
+    overlap: tuple[float, float],
+) -> Doubles:  # fmt: skip
+    """Return mean slopes of the outcomes times squares of inverse probabilities, shape (2,).
+
+    Linear predictors of the treatment and of an outcome are taken to be normal together.
+    """
+    apart = moments - np.outer(moments[0], moments[0])
+    points, shares = np.polynomial.hermite_e.hermegauss(_POINTS)
+    shares = shares / shares.sum()
+    spread = np.sqrt(max(float(treatment @ apart @ treatment), np.finfo(float).tiny))
+    along = apart @ treatment / spread
+    chance = BINOMIAL.mean(moments[0] @ treatment + spread * points)
+    moved = np.clip(chance, *overlap)
+    weights = np.array([(1 - chance) / (1 - moved) ** 2, chance / moved**2])
+    found = np.empty(2)
+    for k, line in enumerate(outcomes):
+        beside = np.sqrt(max(float(line @ apart @ line) - float(along @ line) ** 2, 0.0))
+        predictors = moments[0] @ line + (along @ line) * points[:, None] + beside * points
+        found[k] = (weights[k] * shares) @ family.slope(predictors) @ shares
+    return found
 
 
 def without_noise(covariance: Doubles, sampling: Doubles) -> Doubles:

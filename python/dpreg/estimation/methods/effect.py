@@ -25,7 +25,12 @@ from dpreg.data.arms import (
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.inference.effect import combined, remainder, without_noise
+from dpreg.estimation.inference.effect import (
+    combined,
+    remainder,
+    scores_by_models,
+    without_noise,
+)
 from dpreg.estimation.methods.effect_stages import (
     Known,
     Stages,
@@ -184,10 +189,11 @@ class TreatmentEffect:
                 return spending.declined(fit)
             fits[score] = fit
         found = [fits[score] for score in _SCORES]
+        total, own = (np.array([_errors(fit)[part][0, 0] for fit in found]) for part in (0, 1))
+        # Limits are such that what they take off scores is no more than noise, about.
+        hidden = np.fmin(np.maximum(self._by_models(known, models) - own, 0.0), total - own)
         means, covariance, sampling = combined(
-            [float(fit.params[0]) for fit in found],
-            [float(_errors(fit)[0][0, 0]) for fit in found],
-            [float(_errors(fit)[1][0, 0]) for fit in found],
+            [float(fit.params[0]) for fit in found], total + hidden, own + hidden
         )
         if models.treatment is not None:
             covariance = covariance + self._remainder(means, known, models)
@@ -207,6 +213,21 @@ class TreatmentEffect:
         found, deviation = noise.release("rows at the limits of overlap", counts, noise.mu)
         spending.add("", noise)
         return float(found[1]), deviation
+
+    def _by_models(self, known: Known, models: _Models) -> Doubles:
+        """Return the least sampling variance of the mean of each score, shape (3,)."""
+        outcomes, overlap = np.array([line.params for line in models.lines]), self.overlap
+        treatment = np.zeros(outcomes.shape[1])
+        if models.treatment is not None:
+            treatment = models.treatment.params
+        elif self.propensity is not None:
+            treatment[0], overlap = BINOMIAL.predictor(self.propensity), (self.propensity,) * 2
+        else:  # scores are predictions
+            return np.zeros(3)
+        return scores_by_models(
+            outcomes, models.sampling, treatment, self.family, known.scales.units, known.share,
+            overlap,
+        )  # fmt: skip
 
     def _remainder(self, means: Doubles, known: Known, models: _Models) -> Doubles:
         assert models.treatment is not None
