@@ -50,6 +50,8 @@ REFUSED = {
     "units that leave out the first": lambda: _core.QuantisedRows(*how_of(), [1, 3], [0, 1, 2]),
     "members that are not there": lambda: _core.fixed_assignment([0, 1], [0, 3]),
     "a column that is not there": lambda: _core.QuantisedRows(*how_of(columns=[D + 1] * D)),
+    "a column before the first": lambda: how_of(columns=[-1] * D),
+    "a column between two": lambda: how_of(columns=[0.5] * D),
     "a weight that is not there": lambda: _core.QuantisedRows(*how_of(weight=D)),
     "a map of another size": lambda: _core.mapped_gram(*how_of(map=np.ones((3, 3)))),
     "a coefficient too many": lambda: rows().score(np.zeros(D + 2), 1.0),
@@ -108,6 +110,7 @@ REFUSED = {
         _core.DenseUnitDesign(table()[0]), table()[1], l1=1.0, start=[2**31] * D
     ),
     "a mask of other columns": lambda: gradient().wolfe_gap(np.ones(D - 1, np.uint8)),
+    "a mask of large numbers": lambda: gradient().wolfe_gap([256] * D),
     "a group that is not there": lambda: _core.VertexBounds(gradient(), 1.0).numerators(99),
     "a slot that is not there": lambda: _core.VertexBounds(gradient(), 1.0).follow(1, [99]),
     "a removed column that is not there": lambda: _core.VertexBounds(gradient(), 1.0).remove(D),
