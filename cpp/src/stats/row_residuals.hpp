@@ -198,10 +198,13 @@ void write_multiples(const Block& block, const ShortTheta& theta, const Factor& 
             DPREG_INLINE_LAMBDA { factor(terms).store(&factors[i]); },
         [&](auto lanes, std::size_t first, std::size_t count) DPREG_INLINE_LAMBDA {
             using Lanes = decltype(lanes);
+            const std::size_t stride = block.stride;
             for (std::size_t i = 0; i < count; ++i) {
-                const std::size_t row = (first + i) * block.stride;
-                for (std::size_t j = row; j < row + block.stride; j += kPanel) {
-                    nearest(factors[i] * Lanes::load(block.q + j)).store(to + j);
+                const std::int16_t* q = block.q + (first + i) * stride;
+                std::int16_t* row = to + (first + i) * stride;
+                const Lanes by = Lanes::of(factors[i]);
+                for (std::size_t j = 0; j < stride; j += kPanel) {
+                    nearest(by * Lanes::load(q + j)).store(row + j);
                 }
             }
         });
