@@ -38,6 +38,12 @@ std::size_t row_width(const Standardisation& how);
 /// What kRowSteps stand for.
 double row_limit(const Standardisation& how);
 
+/// The map of `how`.
+RowMap row_map(const Standardisation& how);
+
+/// Throws Error if `how` does not fit `x` and `y`.
+void check_public(const MatrixView& x, const VectorView& y, const Standardisation& how);
+
 /// Makes rows of records; what becomes of one does not depend on those beside it.
 class RowMaker {
 public:
@@ -68,7 +74,6 @@ public:
 
 private:
     struct Steps;
-    struct Make;
 
     std::size_t used() const { return how_.columns.size(); }
     double given_sum(std::size_t i) const;
