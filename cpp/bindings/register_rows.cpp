@@ -16,7 +16,9 @@ using namespace dpreg::bind;
 /// The numbers of an array, which the caller keeps.
 template <class T>
 QuantisedRows::Span<T> span_of(const py::handle& array) {
-    const auto values = py::reinterpret_borrow<py::array_t<T, py::array::c_style>>(array);
+    using Values = py::array_t<T, py::array::c_style>;
+    require(py::isinstance<Values>(array), "rows are made of arrays, each of its own type");
+    const auto values = py::reinterpret_borrow<Values>(array);
     return {values.data(), static_cast<std::size_t>(values.size())};
 }
 

@@ -36,6 +36,11 @@ def split(starts, columns, values, cols=2):
     return _core.SparseUnitDesign(np.array(starts), np.array(columns), np.array(values), cols)
 
 
+def restored(q, y):
+    parts = (np.zeros(0, np.uint64), _core.Loss(), np.zeros(0), np.zeros(0))
+    return _core.QuantisedRows.__new__(_core.QuantisedRows).__setstate__((1, 1.0, q, y, *parts))
+
+
 REFUSED = {
     "a vector for a matrix": lambda: _core.magnitude_counts(np.zeros(3)),
     "a matrix for a vector": lambda: _core.kendall_tau(*(table()[0],) * 2),
@@ -118,10 +123,8 @@ REFUSED = {
     "an epsilon that is not a number": lambda: _core.dp_frank_wolfe(
         gradient(), steps=1, epsilon_step=np.nan, bits=bits()
     ),
-    "a state without its parts": lambda: _core.QuantisedRows.__new__(
-        _core.QuantisedRows
-    ).__setstate__((1, 1.0, np.zeros(8, np.int16), np.zeros(2), np.zeros(0, np.uint64),
-                    _core.Loss(), np.zeros(0), np.zeros(0))),
+    "a state without its parts": lambda: restored(np.zeros(8, np.int16), np.zeros(2)),
+    "a state of smaller numbers": lambda: restored(np.zeros(8, np.int8), np.zeros(1)),
 }  # fmt: skip
 
 
