@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,15 +29,15 @@ inline constexpr int kAligned = py::array::forcecast | py::detail::npy_api::NPY_
 using Array = py::array_t<double, kAligned>;
 template <class T>
 using Contiguous = py::array_t<T, py::array::c_style | kAligned>;
-using Indices = std::optional<Contiguous<std::size_t>>;
 
-/// The rows of each unit, as two index arrays; none when a unit is a row.
-inline Grouping grouping(const Indices& offsets, const Indices& rows) {
-    const auto copied = [](const Indices& from) {
-        using Copy = std::vector<std::size_t>;
-        return from ? Copy(from->data(), from->data() + from->size()) : Copy();
-    };
-    return {copied(offsets), copied(rows)};
+/// Other threads of Python run during the call.
+using Released = py::call_guard<py::gil_scoped_release>;
+
+/// The rows of each unit, as two vectors of indices; none when a unit is a row.
+using Indices = std::optional<std::vector<std::size_t>>;
+inline Grouping grouping(Indices offsets, Indices rows) {
+    return {std::move(offsets).value_or(std::vector<std::size_t>()),
+            std::move(rows).value_or(std::vector<std::size_t>())};
 }
 
 inline std::ptrdiff_t element_stride(const Array& a, py::ssize_t axis) {
@@ -57,12 +59,6 @@ inline VectorView vector_view(const Array& a) {
     return {a.data(), static_cast<std::size_t>(a.shape(0)), element_stride(a, 0)};
 }
 
-inline std::vector<double> to_vector(const VectorView& view) {
-    std::vector<double> result(view.size);
-    for (std::size_t i = 0; i < view.size; ++i) result[i] = view[i];
-    return result;
-}
-
 inline std::vector<double> row_major(const MatrixView& view) {
     std::vector<double> result;
     for (std::size_t i = 0; i < view.rows; ++i) {
@@ -78,23 +74,14 @@ auto without_gil(const Work& work) {
     return work();
 }
 
-template <class T>
-py::array_t<T> to_array(const std::vector<T>& values) {
-    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
-}
-
-/// A function of which the numbers become an array.
+/// A sampler of one number, as one of `size` of them, its last argument.
 template <class Result, class... Arguments>
-auto to_array(Result (*function)(Arguments...)) {
-    return [function](Arguments... arguments) { return to_array(function(arguments...)); };
-}
-
-/// `size` draws of a sampler as an array.
-template <class T, class Sampler>
-py::array_t<T> draws(std::size_t size, Sampler sampler) {
-    std::vector<T> values(size);
-    for (auto& value : values) value = sampler();
-    return to_array(values);
+auto repeated(Result (*sampler)(Arguments...)) {
+    return [sampler](Arguments... arguments, std::size_t size) {
+        std::vector<Result> values(size);
+        for (auto& value : values) value = sampler(arguments...);
+        return values;
+    };
 }
 
 template <class T>
@@ -102,12 +89,6 @@ py::array_t<T> to_matrix(const std::vector<T>& values, std::size_t rows, std::si
     const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows),
                                          static_cast<py::ssize_t>(cols)};
     return py::array_t<T>(shape, values.data());
-}
-
-/// The numbers that `work` returns, while other threads of Python run.
-template <class Work>
-auto array_without_gil(const Work& work) {
-    return to_array(without_gil(work));
 }
 
 /// A view of an array, kept for as long as a call lasts.
@@ -128,6 +109,32 @@ private:
     Array kept_;
 };
 
+/// Vectors of numbers are arrays in Python; in their place it may have any sequence of numbers, but
+/// none with fractions for integers.
+template <class T>
+struct NumbersCaster {
+    PYBIND11_TYPE_CASTER(std::vector<T>, py::detail::const_name("numpy.ndarray"));
+
+    bool load(py::handle source, bool) {
+        const auto array = py::array::ensure(source);
+        if (!array || array.ndim() != 1) return false;
+        constexpr std::string_view kinds = "iubf";
+        if (kinds.find(array.dtype().kind()) == kinds.npos && array.size() > 0) return false;
+        const auto numbers = Contiguous<T>::ensure(array);
+        if (!numbers) return false;
+        const auto kept = [&] { return array.attr("__eq__")(numbers).attr("all")(); };
+        require(!std::is_integral_v<T> || array.dtype().equal(numbers.dtype()) ||
+                    kept().template cast<bool>(),
+                "an integer is below 0, is too large, or has a fraction");
+        value.assign(numbers.data(), numbers.data() + numbers.size());
+        return true;
+    }
+
+    static py::handle cast(const std::vector<T>& values, py::return_value_policy, py::handle) {
+        return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data()).release();
+    }
+};
+
 }  // namespace dpreg::bind
 
 namespace pybind11::detail {
@@ -138,6 +145,25 @@ struct type_caster<dpreg::MatrixView>
 template <>
 struct type_caster<dpreg::VectorView>
     : dpreg::bind::ViewCaster<dpreg::VectorView, dpreg::bind::vector_view> {};
+
+// By their own names: of those with a width in theirs some are the same, and others elsewhere.
+template <>
+struct type_caster<std::vector<double>> : dpreg::bind::NumbersCaster<double> {};
+template <>
+struct type_caster<std::vector<unsigned char>> : dpreg::bind::NumbersCaster<unsigned char> {};
+template <>
+struct type_caster<std::vector<int>> : dpreg::bind::NumbersCaster<int> {};
+template <>
+struct type_caster<std::vector<unsigned>> : dpreg::bind::NumbersCaster<unsigned> {};
+template <>
+struct type_caster<std::vector<long>> : dpreg::bind::NumbersCaster<long> {};
+template <>
+struct type_caster<std::vector<unsigned long>> : dpreg::bind::NumbersCaster<unsigned long> {};
+template <>
+struct type_caster<std::vector<long long>> : dpreg::bind::NumbersCaster<long long> {};
+template <>
+struct type_caster<std::vector<unsigned long long>>
+    : dpreg::bind::NumbersCaster<unsigned long long> {};
 
 template <>
 struct type_caster<dpreg::int128> {

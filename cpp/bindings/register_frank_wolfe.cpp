@@ -16,7 +16,7 @@ namespace {
 using namespace dpreg;
 using namespace dpreg::bind;
 
-using Mask = Contiguous<std::uint8_t>;
+using Mask = std::vector<std::uint8_t>;
 
 /// The arrays of a sparse matrix, kept alive; copied only if they have another type.
 struct SparseArrays {
@@ -43,10 +43,9 @@ public:
         : SparseArrays(arrays), SparseUnitDesign(SparseArrays::view(cols)) {}
 };
 
-std::vector<std::uint8_t> to_mask(const Mask& active, const L1Gradient& gradient) {
-    require(static_cast<std::size_t>(active.size()) == gradient.cols(),
-            "active must have one entry a column");
-    return {active.data(), active.data() + active.size()};
+const Mask& checked(const Mask& active, const L1Gradient& gradient) {
+    require(active.size() == gradient.cols(), "active must have one entry a column");
+    return active;
 }
 
 void register_design(py::module_& m) {
@@ -54,11 +53,7 @@ void register_design(py::module_& m) {
         .def_property_readonly("rows", &UnitDesign::rows)
         .def_property_readonly("cols", &UnitDesign::cols);
     py::class_<DenseUnitDesign, UnitDesign>(m, "DenseUnitDesign")
-        .def(py::init([](const MatrixView& x) {
-                 const py::gil_scoped_release release;
-                 return std::make_unique<DenseUnitDesign>(x);
-             }),
-             "x"_a);
+        .def(py::init<const MatrixView&>(), "x"_a, Released());
     py::class_<NumpySparseDesign, UnitDesign>(m, "SparseUnitDesign")
         .def(py::init([](const Contiguous<std::int64_t>& row_start,
                          const Contiguous<std::int32_t>& columns, const Contiguous<double>& values,
@@ -69,13 +64,12 @@ void register_design(py::module_& m) {
              "row_start"_a, "columns"_a, "values"_a, "cols"_a);
 }
 
-std::vector<std::int32_t> to_start(const Contiguous<std::int64_t>& start) {
-    std::vector<std::int32_t> entries(static_cast<std::size_t>(start.size()));
-    for (std::size_t j = 0; j < entries.size(); ++j) {
-        const std::int64_t entry = start.data()[j];
+std::vector<std::int32_t> to_start(const std::vector<std::int64_t>& start) {
+    std::vector<std::int32_t> entries;
+    for (const std::int64_t entry : start) {
         require(entry >= -kStartWeight && entry <= kStartWeight,
                 "the start must lie in the l1 ball");
-        entries[j] = static_cast<std::int32_t>(entry);
+        entries.push_back(static_cast<std::int32_t>(entry));
     }
     return entries;
 }
@@ -91,10 +85,16 @@ Array to_weights(const L1Gradient& gradient) {
     return weights;
 }
 
-Array to_values(L1Gradient& gradient) {
-    Array values(static_cast<py::ssize_t>(gradient.cols()));
-    for (std::size_t j = 0; j < gradient.cols(); ++j) {
-        values.mutable_data()[j] = static_cast<double>(gradient.numerator(j)) * gradient.scale();
+std::vector<int128> to_numerators(L1Gradient& gradient) {
+    std::vector<int128> numerators;
+    for (std::size_t j = 0; j < gradient.cols(); ++j) numerators.push_back(gradient.numerator(j));
+    return numerators;
+}
+
+std::vector<double> to_values(L1Gradient& gradient) {
+    std::vector<double> values;
+    for (const int128 numerator : to_numerators(gradient)) {
+        values.push_back(static_cast<double>(numerator) * gradient.scale());
     }
     return values;
 }
@@ -104,30 +104,22 @@ void register_gradient(py::module_& m) {
     m.def("vertex_score_range", &vertex_score_range, "l1"_a);
     py::class_<L1Gradient>(m, "L1Gradient")
         .def(py::init([](const UnitDesign& design, const VectorView& y, double l1,
-                         const Contiguous<std::int64_t>& start) {
-                 auto entries = to_start(start);
-                 const py::gil_scoped_release release;
-                 return std::make_unique<L1Gradient>(design, to_responses(y, l1), l1,
-                                                     std::move(entries));
+                         const std::vector<std::int64_t>& start) {
+                 // Not `Released`: pybind11 enters what is returned into its list of objects.
+                 return without_gil([&] {
+                     return std::make_unique<L1Gradient>(design, to_responses(y, l1), l1,
+                                                         to_start(start));
+                 });
              }),
              py::keep_alive<1, 2>(), "design"_a, "y"_a, py::kw_only(), "l1"_a,
-             "start"_a = Contiguous<std::int64_t>())
+             "start"_a = std::vector<std::int64_t>())
         .def("step", &L1Gradient::step, "j"_a, "positive"_a)
         .def("drop", &L1Gradient::drop, "j"_a)
-        .def("numerators",
-             [](L1Gradient& gradient) {
-                 std::vector<int128> numerators;
-                 for (std::size_t j = 0; j < gradient.cols(); ++j) {
-                     numerators.push_back(gradient.numerator(j));
-                 }
-                 return numerators;
-             })
+        .def("numerators", &to_numerators)
         .def("reach", &L1Gradient::reach, "j"_a)
         .def_property_readonly(
-            "tracked",
-            [](const L1Gradient& gradient) { return to_array(gradient.tracked().columns()); })
-        .def_property_readonly(
-            "touched", [](const L1Gradient& gradient) { return to_array(gradient.touched()); })
+            "tracked", [](const L1Gradient& gradient) { return gradient.tracked().columns(); })
+        .def_property_readonly("touched", &L1Gradient::touched)
         .def_property_readonly("total", &L1Gradient::total)
         .def_property_readonly("denominator", &L1Gradient::denominator)
         .def("values", &to_values)
@@ -135,7 +127,7 @@ void register_gradient(py::module_& m) {
         .def(
             "wolfe_gap",
             [](L1Gradient& gradient, const Mask& active) {
-                return gradient.wolfe_gap(gradient.scaled_values(), to_mask(active, gradient));
+                return gradient.wolfe_gap(gradient.scaled_values(), checked(active, gradient));
             },
             "active"_a);
 }
@@ -148,7 +140,7 @@ void register_bounds(py::module_& m) {
     py::class_<VertexBounds>(m, "VertexBounds")
         .def(py::init<L1Gradient&, double>(), py::keep_alive<1, 2>(), "gradient"_a, "epsilon"_a)
         .def(py::init([](L1Gradient& gradient, const Mask& active) {
-                 return VertexBounds(gradient, to_mask(active, gradient));
+                 return VertexBounds(gradient, checked(active, gradient));
              }),
              py::keep_alive<1, 2>(), "gradient"_a, py::kw_only(), "active"_a)
         .def("bounds",
@@ -188,15 +180,14 @@ void register_screening(py::module_& m) {
     m.def(
         "screening_scores",
         [](L1Gradient& gradient, const Mask& active) {
-            return to_array(screening_scores(gradient, to_mask(active, gradient)));
+            return screening_scores(gradient, checked(active, gradient));
         },
         "gradient"_a, "active"_a);
 }
 
 py::dict to_dict(const FrankWolfeRun& run, const L1Gradient& gradient) {
-    return py::dict("weights"_a = to_weights(gradient), "path"_a = to_array(run.path),
-                    "screened"_a = to_array(run.screened),
-                    "screened_at"_a = to_array(run.screened_at));
+    return py::dict("weights"_a = to_weights(gradient), "path"_a = run.path,
+                    "screened"_a = run.screened, "screened_at"_a = run.screened_at);
 }
 
 void register_loop(py::module_& m) {
@@ -204,7 +195,7 @@ void register_loop(py::module_& m) {
         .value("NONE", ScreenRule::kNone)
         .value("ONE", ScreenRule::kOne)
         .value("EACH", ScreenRule::kEach);
-    m.def("random_start", to_array(&random_start), "d"_a, "bits"_a);
+    m.def("random_start", &random_start, "d"_a, "bits"_a);
     m.def("draw_vertex", &draw_vertex, "gradient"_a, "bounds"_a, "epsilon"_a, "bits"_a);
     m.def(
         "dp_frank_wolfe",

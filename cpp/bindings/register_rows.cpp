@@ -1,5 +1,7 @@
+#include <array>
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "dpreg/mechanisms/dpsgd.hpp"
@@ -14,7 +16,9 @@ using namespace dpreg::bind;
 /// The numbers of an array, which the caller keeps.
 template <class T>
 QuantisedRows::Span<T> span_of(const py::handle& array) {
-    const auto values = py::reinterpret_borrow<py::array_t<T, py::array::c_style>>(array);
+    using Values = py::array_t<T, py::array::c_style>;
+    require(py::isinstance<Values>(array), "rows are made of arrays, each of its own type");
+    const auto values = py::reinterpret_borrow<Values>(array);
     return {values.data(), static_cast<std::size_t>(values.size())};
 }
 
@@ -35,22 +39,26 @@ std::shared_ptr<const void> holding(const py::object& kept) {
 py::tuple state_of(const py::object& self) {
     const auto parts = self.cast<const QuantisedRows&>().parts();
     return py::make_tuple(parts.width, parts.limit, array_of(parts.q, self),
-                          array_of(parts.y, self), to_array(parts.offsets), parts.loss,
+                          array_of(parts.y, self), parts.offsets, parts.loss,
                           array_of(parts.weights, self), array_of(parts.given, self));
 }
 
 QuantisedRows rows_from(const py::tuple& parts) {
-    const auto offsets = span_of<std::size_t>(parts[4]);
-    return QuantisedRows({parts[0].cast<std::size_t>(),
-                          parts[1].cast<double>(),
-                          span_of<std::int16_t>(parts[2]),
-                          span_of<double>(parts[3]),
-                          {offsets.data, offsets.data + offsets.size},
-                          parts[5].cast<Loss>(),
-                          span_of<double>(parts[6]),
-                          span_of<double>(parts[7]),
-                          holding(parts)});
+    return QuantisedRows({parts[0].cast<std::size_t>(), parts[1].cast<double>(),
+                          span_of<std::int16_t>(parts[2]), span_of<double>(parts[3]),
+                          parts[4].cast<std::vector<std::size_t>>(), parts[5].cast<Loss>(),
+                          span_of<double>(parts[6]), span_of<double>(parts[7]), holding(parts)});
 }
+
+constexpr std::array<std::pair<const char*, double Loss::*>, 7> kNumbers{{
+    {"least_response", &Loss::least_response},
+    {"most_response", &Loss::most_response},
+    {"least_predictor", &Loss::least_predictor},
+    {"most_predictor", &Loss::most_predictor},
+    {"level", &Loss::level},
+    {"bandwidth", &Loss::bandwidth},
+    {"dispersion", &Loss::dispersion},
+}};
 
 void register_losses(py::module_& m) {
     py::enum_<LossKind>(m, "LossKind")
@@ -63,39 +71,23 @@ void register_losses(py::module_& m) {
         .value("gamma", LossKind::gamma)
         .value("negative_binomial", LossKind::negative_binomial)
         .value("quantile", LossKind::quantile);
-    py::class_<Loss>(m, "Loss")
-        .def(py::init<>())
-        .def(py::pickle(
-            [](const Loss& loss) {
-                return py::make_tuple(loss.kind, loss.least_response, loss.most_response,
-                                      loss.least_predictor, loss.most_predictor, loss.level,
-                                      loss.bandwidth, loss.dispersion);
-            },
-            [](const py::tuple& parts) {
-                const auto number = [&](std::size_t k) { return parts[k].cast<double>(); };
-                return Loss{parts[0].cast<LossKind>(),
-                            number(1),
-                            number(2),
-                            number(3),
-                            number(4),
-                            number(5),
-                            number(6),
-                            number(7)};
-            }))
-        .def_readwrite("kind", &Loss::kind)
-        .def_readwrite("least_response", &Loss::least_response)
-        .def_readwrite("most_response", &Loss::most_response)
-        .def_readwrite("least_predictor", &Loss::least_predictor)
-        .def_readwrite("most_predictor", &Loss::most_predictor)
-        .def_readwrite("level", &Loss::level)
-        .def_readwrite("bandwidth", &Loss::bandwidth)
-        .def_readwrite("dispersion", &Loss::dispersion);
-}
-
-/// A sum of scores, each shortened to a limit.
-template <auto kSum>
-auto limited(const QuantisedRows& rows, const std::vector<double>& theta, double limit) {
-    return array_without_gil([&] { return (rows.*kSum)(theta, limit); });
+    py::class_<Loss> loss(m, "Loss");
+    loss.def(py::init<>()).def_readwrite("kind", &Loss::kind);
+    for (const auto& [name, number] : kNumbers) loss.def_readwrite(name, number);
+    loss.def(py::pickle(
+        [](const Loss& from) {
+            std::vector<double> numbers;
+            for (const auto& each : kNumbers) numbers.push_back(from.*each.second);
+            return py::make_tuple(from.kind, numbers);
+        },
+        [](const py::tuple& parts) {
+            Loss to{parts[0].cast<LossKind>()};
+            std::size_t k = 0;
+            for (const double number : parts[1].cast<std::vector<double>>()) {
+                to.*kNumbers.at(k++).second = number;
+            }
+            return to;
+        }));
 }
 
 template <auto kSum>
@@ -142,12 +134,10 @@ void register_quantised(py::module_& m) {
             });
     py::class_<QuantisedRows>(m, "QuantisedRows")
         .def(py::init([](const MatrixView& x, const VectorView& y, const Standardisation& how,
-                         const Indices& offsets, const Indices& rows) {
-                 const auto units = grouping(offsets, rows);
-                 const py::gil_scoped_release release;
-                 return QuantisedRows(x, y, how, units);
+                         Indices offsets, Indices rows) {
+                 return QuantisedRows(x, y, how, grouping(std::move(offsets), std::move(rows)));
              }),
-             "x"_a, "y"_a, "how"_a, "offsets"_a = py::none(), "rows"_a = py::none())
+             "x"_a, "y"_a, "how"_a, "offsets"_a = py::none(), "rows"_a = py::none(), Released())
         .def(py::pickle(&state_of, &rows_from))
         .def_property_readonly("rows", &QuantisedRows::rows)
         .def_property_readonly("bytes", &QuantisedRows::bytes)
@@ -162,22 +152,14 @@ void register_quantised(py::module_& m) {
             "round",
             [](const QuantisedRows& rows, const std::vector<double>& theta, double clip) {
                 const auto sums = without_gil([&] { return rows.round(theta, clip); });
-                return py::make_tuple(to_array(sums.gradient), sums.squares);
+                return py::make_tuple(sums.gradient, sums.squares);
             },
             "theta"_a, "clip"_a)
-        .def("score", &limited<&QuantisedRows::score>, "theta"_a, "limit"_a)
+        .def("score", &QuantisedRows::score, "theta"_a, "limit"_a, Released())
         .def("curvature", &limited_matrix<&QuantisedRows::curvature>, "theta"_a, "limit"_a)
-        .def(
-            "score_norms",
-            [](const QuantisedRows& rows, const std::vector<double>& theta) {
-                return array_without_gil([&] { return rows.score_norms(theta); });
-            },
-            "theta"_a)
+        .def("score_norms", &QuantisedRows::score_norms, "theta"_a, Released())
         .def("score_products", &limited_matrix<&QuantisedRows::score_products>, "theta"_a,
              "limit"_a);
-}
-
-void register_mapped_gram(py::module_& m) {
     m.def(
         "mapped_gram",
         [](const MatrixView& x, const VectorView& y, const Standardisation& how) {
@@ -202,12 +184,10 @@ void register_dpsgd(py::module_& m) {
                     without_gil([&] { visit(rows); });
                 }
             };
-            return to_array(without_gil([&] {
-                return dpsgd(like, each, {steps, rate, expected, clip, learning_rate, sigma}, bits);
-            }));
+            return dpsgd(like, each, {steps, rate, expected, clip, learning_rate, sigma}, bits);
         },
         "like"_a, "blocks"_a, py::kw_only(), "steps"_a, "rate"_a, "expected"_a, "clip"_a,
-        "learning_rate"_a, "sigma"_a, "bits"_a);
+        "learning_rate"_a, "sigma"_a, "bits"_a, Released());
 }
 
 }  // namespace
@@ -215,6 +195,5 @@ void register_dpsgd(py::module_& m) {
 void register_rows(py::module_& m) {
     register_losses(m);
     register_quantised(m);
-    register_mapped_gram(m);
     register_dpsgd(m);
 }

@@ -22,21 +22,11 @@ namespace {
 using namespace dpreg;
 using namespace dpreg::bind;
 
-using Ranks = std::vector<std::uint32_t>;
+using Numbers = std::vector<double>;
 
 /// Groups by where they begin; none: each column by itself.
-ColumnGroups groups_of(std::optional<std::vector<std::size_t>> starts, std::size_t columns) {
+ColumnGroups groups_of(Indices starts, std::size_t columns) {
     return starts ? ColumnGroups(std::move(*starts), columns) : ColumnGroups::singles(columns);
-}
-
-void register_inversions(py::module_& m) {
-    m.def(
-        "count_inversions",
-        [](Ranks values, std::uint32_t bound) {
-            Ranks scratch(values.size());
-            return count_inversions(values.data(), values.size(), bound, scratch.data());
-        },
-        "values"_a, "bound"_a);
 }
 
 void register_kendall(py::module_& m) {
@@ -45,11 +35,22 @@ void register_kendall(py::module_& m) {
     m.attr("KENDALL_LABEL_RANGE") = kKendallLabelRange;
     m.attr("KENDALL_SCORE_RANGE") = kKendallScoreRange;
     m.def(
-        "kendall_tau",
-        [](const VectorView& x, const VectorView& y) {
-            return without_gil([&] { return kendall_tau(x, y); });
+        "count_inversions",
+        [](std::vector<std::uint32_t> values, std::uint32_t bound) {
+            std::vector<std::uint32_t> scratch(values.size());
+            return count_inversions(values.data(), values.size(), bound, scratch.data());
         },
-        "x"_a, "y"_a);
+        "values"_a, "bound"_a);
+    m.def("kendall_tau", &kendall_tau, "x"_a, "y"_a, Released());
+    m.def(
+        "dp_kendall",
+        [](const MatrixView& x, const VectorView& y, std::size_t k, double epsilon_round,
+           double first_range, double later_range, BitSource& bits, Indices groups) {
+            return dp_kendall(x, y, groups_of(std::move(groups), x.cols),
+                              {k, epsilon_round, first_range, later_range}, bits);
+        },
+        "x"_a, "y"_a, py::kw_only(), "k"_a, "epsilon_round"_a, "first_range"_a, "later_range"_a,
+        "bits"_a, "groups"_a = py::none());
 }
 
 void register_lasso(py::module_& m) {
@@ -61,9 +62,8 @@ void register_lasso(py::module_& m) {
     m.def(
         "fit_lasso_batches",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
-           const Indices& unit_offsets, const Indices& unit_rows, double penalty,
-           BatchScaling scaling) {
-            const auto units = grouping(unit_offsets, unit_rows);
+           Indices unit_offsets, Indices unit_rows, double penalty, BatchScaling scaling) {
+            const auto units = grouping(std::move(unit_offsets), std::move(unit_rows));
             const auto models = without_gil(
                 [&] { return fit_lasso_batches(x, y, assignment, units, {penalty, scaling}); });
             return to_matrix(models, assignment.offsets.size() - 1, x.cols);
@@ -83,80 +83,55 @@ void register_lasso(py::module_& m) {
     m.def(
         "count_votes",
         [](const MatrixView& coefficients, std::size_t k) {
-            return to_array(count_votes(row_major(coefficients), coefficients.cols, k));
+            return count_votes(row_major(coefficients), coefficients.cols, k);
         },
         "coefficients"_a, "k"_a);
     m.def(
         "sub_lasso",
         [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
-           const Indices& unit_offsets, const Indices& unit_rows, double penalty, std::size_t k,
-           double epsilon, BitSource& bits, std::optional<std::vector<std::size_t>> groups) {
+           Indices unit_offsets, Indices unit_rows, double penalty, std::size_t k, double epsilon,
+           BitSource& bits, Indices groups) {
             BatchLasso lasso;
             lasso.penalty = penalty;
-            return to_array(sub_lasso(x, y, assignment, grouping(unit_offsets, unit_rows),
-                                      groups_of(std::move(groups), x.cols), lasso, k, epsilon,
-                                      bits));
+            return sub_lasso(x, y, assignment,
+                             grouping(std::move(unit_offsets), std::move(unit_rows)),
+                             groups_of(std::move(groups), x.cols), lasso, k, epsilon, bits);
         },
         "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
         "unit_rows"_a = py::none(), "penalty"_a, "k"_a, "epsilon"_a, "bits"_a,
         "groups"_a = py::none());
 }
 
-void register_products(py::module_& m) {
+void register_top_k(py::module_& m) {
     m.attr("CLIPPED_PRODUCT_SENSITIVITY") = kClippedProductSensitivity;
     m.attr("CLIPPED_PRODUCT_RANGE") = kClippedProductRange;
     m.def(
         "clipped_products",
-        [](const MatrixView& x, const VectorView& y, const VectorView& x_centres,
-           const VectorView& x_halves, double y_centre, double y_half) {
-            const ProductBounds bounds{to_vector(x_centres), to_vector(x_halves), y_centre, y_half};
-            return array_without_gil([&] { return clipped_products(x, y, bounds); });
+        [](const MatrixView& x, const VectorView& y, const Numbers& x_centres,
+           const Numbers& x_halves, double y_centre, double y_half) {
+            return clipped_products(x, y, {x_centres, x_halves, y_centre, y_half});
         },
-        "x"_a, "y"_a, py::kw_only(), "x_centres"_a, "x_halves"_a, "y_centre"_a, "y_half"_a);
-    m.def("clipped_scores", to_array(&clipped_scores), "sums"_a);
-}
-
-void register_largest(py::module_& m) {
+        "x"_a, "y"_a, py::kw_only(), "x_centres"_a, "x_halves"_a, "y_centre"_a, "y_half"_a,
+        Released());
+    m.def("clipped_scores", &clipped_scores, "sums"_a);
     py::enum_<NoiseLaw>(m, "NoiseLaw")
         .value("EXPONENTIAL", NoiseLaw::kExponential)
         .value("GUMBEL", NoiseLaw::kGumbel);
-    m.def("random_subset", to_array(&random_subset), "size"_a, "count"_a, "bits"_a);
-}
-
-void register_choices(py::module_& m) {
-    m.def(
-        "peel",
-        [](const VectorView& scores, std::size_t k, double range, double epsilon, BitSource& bits) {
-            return to_array(peel(to_vector(scores), k, range, epsilon, bits));
-        },
-        "scores"_a, py::kw_only(), "k"_a, "range"_a, "epsilon"_a, "bits"_a);
+    m.def("random_subset", &random_subset, "size"_a, "count"_a, "bits"_a);
+    m.def("peel", &peel, "scores"_a, py::kw_only(), "k"_a, "range"_a, "epsilon"_a, "bits"_a);
     m.def(
         "canonical_lipschitz",
-        [](const VectorView& scores, std::size_t k, double range, double epsilon, double gamma,
+        [](const Numbers& scores, std::size_t k, double range, double epsilon, double gamma,
            NoiseLaw noise, BitSource& bits) {
-            return to_array(
-                canonical_lipschitz(to_vector(scores), {k, range, epsilon, gamma, noise}, bits));
+            return canonical_lipschitz(scores, {k, range, epsilon, gamma, noise}, bits);
         },
         "scores"_a, py::kw_only(), "k"_a, "range"_a, "epsilon"_a, "gamma"_a, "noise"_a, "bits"_a);
-    m.def(
-        "dp_kendall",
-        [](const MatrixView& x, const VectorView& y, std::size_t k, double epsilon_round,
-           double first_range, double later_range, BitSource& bits,
-           std::optional<std::vector<std::size_t>> groups) {
-            return to_array(dp_kendall(x, y, groups_of(std::move(groups), x.cols),
-                                       {k, epsilon_round, first_range, later_range}, bits));
-        },
-        "x"_a, "y"_a, py::kw_only(), "k"_a, "epsilon_round"_a, "first_range"_a, "later_range"_a,
-        "bits"_a, "groups"_a = py::none());
 }
 
 }  // namespace
 
 void register_selection(py::module_& m) {
-    register_inversions(m);
     register_kendall(m);
     register_lasso(m);
-    register_products(m);
-    register_largest(m);
-    register_choices(m);
+    register_top_k(m);
 }

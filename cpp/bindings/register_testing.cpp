@@ -24,7 +24,14 @@ namespace {
 using namespace dpreg;
 using namespace dpreg::bind;
 
-void register_constants(py::module_& m) {
+std::uint8_t bernoulli(std::uint64_t numerator, std::uint64_t denominator, BitSource& bits) {
+    return bernoulli_exp(numerator, denominator, bits) ? 1 : 0;
+}
+
+}  // namespace
+
+void register_testing(py::module_& core) {
+    auto m = core.def_submodule("testing", "For tests and benchmarks; no part of a release.");
     m.attr("LARGEST_EXPONENT") = kLargestExponent;
     m.attr("MAX_STEPS") = kMaxSteps;
     m.attr("SAFETY_SENSITIVITY") = kSafetySensitivity;
@@ -32,52 +39,21 @@ void register_constants(py::module_& m) {
     m.attr("SCREENING_RISE") = kScreeningRise;
     m.attr("VOTE_STEPS") = kVoteSteps;
     m.def("l1_gradient_sensitivity", &l1_gradient_sensitivity, "l1"_a);
-}
 
-void register_samplers(py::module_& m) {
     m.def("chacha20_block", &chacha20_block, "key"_a, "counter"_a, "nonce"_a);
-    m.def(
-        "uniform_below",
-        [](std::uint64_t bound, BitSource& bits, std::size_t size) {
-            return draws<std::uint64_t>(size, [&] { return uniform_below(bound, bits); });
-        },
-        "bound"_a, "bits"_a, "size"_a);
-    m.def(
-        "bernoulli_exp",
-        [](std::uint64_t numerator, std::uint64_t denominator, BitSource& bits, std::size_t size) {
-            return draws<std::uint8_t>(size, [&] {
-                return static_cast<std::uint8_t>(bernoulli_exp(numerator, denominator, bits));
-            });
-        },
-        "numerator"_a, "denominator"_a, "bits"_a, "size"_a);
+    m.def("uniform_below", repeated<std::uint64_t, std::uint64_t, BitSource&>(&uniform_below),
+          "bound"_a, "bits"_a, "size"_a);
+    m.def("bernoulli_exp", repeated(&bernoulli), "numerator"_a, "denominator"_a, "bits"_a,
+          "size"_a);
     m.def("noise_from_log_hazard", &noise_from_log_hazard, "log_q"_a, "law"_a);
-    m.def(
-        "largest_of",
-        [](double log_count, NoiseLaw law, BitSource& bits, std::size_t size) {
-            return draws<double>(size, [&] { return largest_of(log_count, law, bits); });
-        },
-        "log_count"_a, "law"_a, "bits"_a, "size"_a);
-}
+    m.def("largest_of", repeated(&largest_of), "log_count"_a, "law"_a, "bits"_a, "size"_a);
 
-void register_choices(py::module_& m) {
-    m.def(
-        "choose_by_gap",
-        [](const VectorView& gaps, double range, double epsilon, BitSource& bits) {
-            return choose_by_gap(to_vector(gaps), range, epsilon, bits);
-        },
-        "gaps"_a, "range"_a, "epsilon"_a, "bits"_a);
-    m.def(
-        "choose_among",
-        [](const VectorView& log_weights, BitSource& bits) {
-            return choose_among(to_vector(log_weights), bits);
-        },
-        "log_weights"_a, "bits"_a);
+    m.def("choose_by_gap", &choose_by_gap, "gaps"_a, "range"_a, "epsilon"_a, "bits"_a);
+    m.def("choose_among", &choose_among, "log_weights"_a, "bits"_a);
     m.def("log_region_weights", &log_region_weights, "regions"_a, "epsilon"_a);
-    m.def("draw_deep_point", to_array(&draw_deep_point), "regions"_a, "epsilon"_a, "t"_a, "bits"_a);
-    m.def("ranks", [](const VectorView& x) { return to_array(rank_column(x).ranks); }, "x"_a);
-}
+    m.def("draw_deep_point", &draw_deep_point, "regions"_a, "epsilon"_a, "t"_a, "bits"_a);
+    m.def("ranks", [](const VectorView& x) { return rank_column(x).ranks; }, "x"_a);
 
-void register_instructions(py::module_& m) {
     py::enum_<Instructions>(m, "Instructions")
         .value("portable", Instructions::portable)
         .value("avx2", Instructions::avx2)
@@ -86,14 +62,4 @@ void register_instructions(py::module_& m) {
     m.def("instruction_sets", &instruction_sets);
     m.def("instructions_in_use", &instructions_in_use);
     m.def("use_instructions", &use_instructions, "choice"_a);
-}
-
-}  // namespace
-
-void register_testing(py::module_& core) {
-    auto m = core.def_submodule("testing", "For tests and benchmarks; no part of a release.");
-    register_constants(m);
-    register_samplers(m);
-    register_choices(m);
-    register_instructions(m);
 }

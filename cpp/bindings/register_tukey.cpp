@@ -11,22 +11,6 @@ namespace {
 using namespace dpreg;
 using namespace dpreg::bind;
 
-void register_batch_fit(py::module_& m) {
-    m.def(
-        "fit_batches",
-        [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
-           const Indices& unit_offsets, const Indices& unit_rows, double ridge,
-           std::size_t refinements, bool intercept, bool log_spreads) {
-            const auto units = grouping(unit_offsets, unit_rows);
-            const BatchFit options{ridge, refinements, intercept, log_spreads};
-            const auto models =
-                without_gil([&] { return fit_batches(x, y, assignment, units, options); });
-            return to_matrix(models, assignment.offsets.size() - 1, options.vector_size(x.cols));
-        },
-        "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
-        "unit_rows"_a = py::none(), "ridge"_a, "refinements"_a, "intercept"_a, "log_spreads"_a);
-}
-
 void register_depth(py::module_& m) {
     m.attr("DEPTH_SENSITIVITY") = kDepthSensitivity;
     py::class_<DepthRegions>(m, "DepthRegions")
@@ -59,13 +43,24 @@ void register_depth(py::module_& m) {
           "delta"_a);
 }
 
-void register_choices(py::module_& m) {
+}  // namespace
+
+void register_tukey(py::module_& m) {
     m.def(
-        "choose_index",
-        [](const VectorView& log_weights, BitSource& bits) {
-            return choose_index(to_vector(log_weights), bits);
+        "fit_batches",
+        [](const MatrixView& x, const VectorView& y, const Assignment& assignment,
+           Indices unit_offsets, Indices unit_rows, double ridge, std::size_t refinements,
+           bool intercept, bool log_spreads) {
+            const auto units = grouping(std::move(unit_offsets), std::move(unit_rows));
+            const BatchFit options{ridge, refinements, intercept, log_spreads};
+            const auto models =
+                without_gil([&] { return fit_batches(x, y, assignment, units, options); });
+            return to_matrix(models, assignment.offsets.size() - 1, options.vector_size(x.cols));
         },
-        "log_weights"_a, "bits"_a);
+        "x"_a, "y"_a, "assignment"_a, py::kw_only(), "unit_offsets"_a = py::none(),
+        "unit_rows"_a = py::none(), "ridge"_a, "refinements"_a, "intercept"_a, "log_spreads"_a);
+    register_depth(m);
+    m.def("choose_index", &choose_index, "log_weights"_a, "bits"_a);
     m.def("release_threshold", &release_threshold, "epsilon"_a, "delta"_a);
     m.def("passes_release_test", &passes_release_test, "distance"_a, "epsilon"_a, "delta"_a,
           "bits"_a);
@@ -73,20 +68,9 @@ void register_choices(py::module_& m) {
     m.def(
         "tukey_em",
         [](const DepthRegions& regions, std::size_t depth, double epsilon_test,
-           double epsilon_sample, double delta, BitSource& bits) -> std::optional<Array> {
-            const auto point =
-                tukey_em(regions, {depth, epsilon_test, epsilon_sample, delta}, bits);
-            if (!point) return {};
-            return to_array(*point);
+           double epsilon_sample, double delta, BitSource& bits) {
+            return tukey_em(regions, {depth, epsilon_test, epsilon_sample, delta}, bits);
         },
         "regions"_a, py::kw_only(), "depth"_a, "epsilon_test"_a, "epsilon_sample"_a, "delta"_a,
         "bits"_a);
-}
-
-}  // namespace
-
-void register_tukey(py::module_& m) {
-    register_batch_fit(m);
-    register_depth(m);
-    register_choices(m);
 }

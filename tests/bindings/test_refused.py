@@ -36,6 +36,11 @@ def split(starts, columns, values, cols=2):
     return _core.SparseUnitDesign(np.array(starts), np.array(columns), np.array(values), cols)
 
 
+def restored(q, y):
+    parts = (np.zeros(0, np.uint64), _core.Loss(), np.zeros(0), np.zeros(0))
+    return _core.QuantisedRows.__new__(_core.QuantisedRows).__setstate__((1, 1.0, q, y, *parts))
+
+
 REFUSED = {
     "a vector for a matrix": lambda: _core.magnitude_counts(np.zeros(3)),
     "a matrix for a vector": lambda: _core.kendall_tau(*(table()[0],) * 2),
@@ -50,6 +55,8 @@ REFUSED = {
     "units that leave out the first": lambda: _core.QuantisedRows(*how_of(), [1, 3], [0, 1, 2]),
     "members that are not there": lambda: _core.fixed_assignment([0, 1], [0, 3]),
     "a column that is not there": lambda: _core.QuantisedRows(*how_of(columns=[D + 1] * D)),
+    "a column before the first": lambda: how_of(columns=[-1] * D),
+    "a column between two": lambda: how_of(columns=[0.5] * D),
     "a weight that is not there": lambda: _core.QuantisedRows(*how_of(weight=D)),
     "a map of another size": lambda: _core.mapped_gram(*how_of(map=np.ones((3, 3)))),
     "a coefficient too many": lambda: rows().score(np.zeros(D + 2), 1.0),
@@ -108,6 +115,7 @@ REFUSED = {
         _core.DenseUnitDesign(table()[0]), table()[1], l1=1.0, start=[2**31] * D
     ),
     "a mask of other columns": lambda: gradient().wolfe_gap(np.ones(D - 1, np.uint8)),
+    "a mask of large numbers": lambda: gradient().wolfe_gap([256] * D),
     "a group that is not there": lambda: _core.VertexBounds(gradient(), 1.0).numerators(99),
     "a slot that is not there": lambda: _core.VertexBounds(gradient(), 1.0).follow(1, [99]),
     "a removed column that is not there": lambda: _core.VertexBounds(gradient(), 1.0).remove(D),
@@ -115,10 +123,8 @@ REFUSED = {
     "an epsilon that is not a number": lambda: _core.dp_frank_wolfe(
         gradient(), steps=1, epsilon_step=np.nan, bits=bits()
     ),
-    "a state without its parts": lambda: _core.QuantisedRows.__new__(
-        _core.QuantisedRows
-    ).__setstate__((1, 1.0, np.zeros(8, np.int16), np.zeros(2), np.zeros(0, np.uint64),
-                    _core.Loss(), np.zeros(0), np.zeros(0))),
+    "a state without its parts": lambda: restored(np.zeros(8, np.int16), np.zeros(2)),
+    "a state of smaller numbers": lambda: restored(np.zeros(8, np.int8), np.zeros(1)),
 }  # fmt: skip
 
 

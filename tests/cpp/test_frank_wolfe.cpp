@@ -88,10 +88,9 @@ TEST(sparse_rows_with_duplicates_are_merged_before_they_are_clipped) {
     CHECK(sparse.column(0).size == 0 && sparse.column(1).size == 1);
     CHECK(sparse.column(1).rows[0] == 1 && sparse.column(1).cells[0] == 16384);
     CHECK(sparse.row_product(1, {{1, -2}}) == -2 * 16384);
-    const ColumnSet both(2, {0, 1});
-    SlotSums products(2);
-    sparse.gram_rows(both)->add(1, products);
-    products.drain(
+    ColumnProducts products(ColumnSet(2, {0, 1}));
+    sparse.add_products(1, products);
+    products.sums.drain(
         [](std::uint32_t slot, std::int64_t sum) { CHECK(slot == 1 && sum == 16384 * 16384); });
 }
 

@@ -32,19 +32,7 @@ double half_log(double variance) { return variance > 0.0 ? 0.5 * std::log(varian
 class BatchSolver {
 public:
     BatchSolver(const MatrixView& x, const VectorView& y, const BatchFit& options)
-        : x_(x),
-          y_(y),
-          options_(options),
-          d_(x.cols),
-          width_(padded(x.cols + 1)),
-          exponent_(d_ + 1),
-          mean_(width_),
-          weighed_(width_),
-          scale_(d_),
-          gram_(width_ * width_),
-          factor_(width_ * width_),
-          theta_(d_),
-          missed_(d_) {}
+        : x_(x), y_(y), options_(options), d_(x.cols), width_(padded(x.cols + 1)) {}
 
     /// `sign` is that of the infinite slopes of columns of which the batch says nothing.
     void fit(const Assignment& assignment, const Grouping& units, std::size_t g, double sign,
@@ -76,13 +64,13 @@ private:
         std::vector<double> largest(width_, 0.0);
         largest_kernel(a_.data(), rows_, width_, largest.data());
         std::vector<double> unit_of(width_, 0.0);
+        exponent_.assign(d_ + 1, 0);
         for (std::size_t j = 0; j <= d_; ++j) {
-            exponent_[j] = largest[j] > 0.0 ? std::ilogb(largest[j]) : 0;
             // 2^-1074 has no reciprocal; columns of denormals stay a little below 1.
-            exponent_[j] = std::max(exponent_[j], -1000);
+            if (largest[j] > 0.0) exponent_[j] = std::max(std::ilogb(largest[j]), -1000);
             unit_of[j] = std::ldexp(1.0, -exponent_[j]);
         }
-        std::fill(mean_.begin(), mean_.end(), 0.0);
+        mean_.assign(width_, 0.0);
         scale_kernel(a_.data(), rows_, width_, unit_of.data(), mean_.data());
         for (auto& mean : mean_) mean /= std::max<double>(1.0, static_cast<double>(rows_));
     }
@@ -92,7 +80,7 @@ private:
     void centre() {
         double total = 0.0;
         double squares = 0.0;
-        std::fill(weighed_.begin(), weighed_.end(), 0.0);
+        weighed_.assign(width_, 0.0);
         centre_kernel(a_.data(), rows_, width_, mean_.data(), weighed_.data());
         for (std::size_t i = 0; i < rows_; ++i) {
             const double weight = mean_weight(i);
@@ -107,13 +95,13 @@ private:
 
     /// The Gram matrix of x and y with the columns of x scaled to length 1.
     void correlate() {
-        std::fill(gram_.begin(), gram_.end(), 0.0);
+        gram_.assign(width_ * width_, 0.0);
         add_gram(a_.data(), rows_, width_, gram_.data());
         const double negligible = static_cast<double>(rows_) * kConstant * kConstant;
+        scale_.assign(d_, 0.0);
         for (std::size_t j = 0; j < d_; ++j) {
             const double square = gram_[j * width_ + j];
-            const bool usable = rows_ >= 2 && square > negligible;
-            scale_[j] = usable ? 1.0 / std::sqrt(square) : 0.0;
+            if (rows_ >= 2 && square > negligible) scale_[j] = 1.0 / std::sqrt(square);
         }
         for (std::size_t i = 0; i < d_; ++i) {
             for (std::size_t j = i; j < d_; ++j) gram_[i * width_ + j] *= scale_[i] * scale_[j];
@@ -123,12 +111,10 @@ private:
 
     /// Iterated Tikhonov: theta <- (R + ridge)^-1 (z + ridge theta), from theta = 0.
     void solve() {
-        for (std::size_t i = 0; i < d_; ++i) {
-            for (std::size_t j = i; j < d_; ++j) factor_[i * width_ + j] = gram_[i * width_ + j];
-            // One also where the column is constant: nothing else is in its row.
-            factor_[i * width_ + i] = 1.0 + options_.ridge;
-        }
-        std::fill(theta_.begin(), theta_.end(), 0.0);
+        factor_ = gram_;
+        // One also where the column is constant: nothing else is in its row.
+        for (std::size_t i = 0; i < d_; ++i) factor_[i * width_ + i] = 1.0 + options_.ridge;
+        theta_.assign(d_, 0.0);
         solved_ = cholesky_factor(factor_.data(), d_, width_);
         if (!solved_) return;
         for (std::size_t step = 0; step <= options_.refinements; ++step) {
@@ -148,31 +134,23 @@ private:
         return !solved_ || scale_[j] == 0.0 || missed_[j] > kUntold + kUncorrelated * chosen;
     }
 
-    double in_user_units(double value, std::size_t column) const {
-        return std::ldexp(value, exponent_[column]);
-    }
-
-    double slope(std::size_t j) const {
-        return std::ldexp(theta_[j] * scale_[j], exponent_[d_] - exponent_[j]);
-    }
-
+    /// In the units of the caller.
     void write_coefficients(double* out) const {
-        for (std::size_t j = 0; j < d_; ++j) out[j] = slope(j);
+        for (std::size_t j = 0; j < d_; ++j) {
+            out[j] = std::ldexp(theta_[j] * scale_[j], exponent_[d_] - exponent_[j]);
+        }
         if (!options_.intercept) return;
-        out[d_] = in_user_units(weighed_[d_], d_);
-        for (std::size_t j = 0; j < d_; ++j) out[d_ + 1 + j] = in_user_units(weighed_[j], j);
+        out[d_] = std::ldexp(weighed_[d_], exponent_[d_]);
+        for (std::size_t j = 0; j < d_; ++j)
+            out[d_ + 1 + j] = std::ldexp(weighed_[j], exponent_[j]);
     }
 
     /// F with theta = F z: sum over s of ridge^s (R + ridge)^-(s+1).  Row-major, full.
     std::vector<double> filter() {
         std::vector<double> inverse(width_ * width_, 0.0);
-        std::vector<double> column(d_);
         for (std::size_t j = 0; j < d_; ++j) {
-            std::fill(column.begin(), column.end(), 0.0);
-            column[j] = 1.0;
-            cholesky_solve(factor_.data(), d_, width_, column.data());
-            std::copy(column.begin(), column.end(),
-                      inverse.begin() + static_cast<std::ptrdiff_t>(j * width_));
+            inverse[j * width_ + j] = 1.0;
+            cholesky_solve(factor_.data(), d_, width_, &inverse[j * width_]);
         }
         std::vector<double> sum = inverse;
         std::vector<double> power = inverse;
@@ -210,7 +188,7 @@ private:
     std::vector<double> scaled_residuals(const std::vector<double>& weights) const {
         const double flat = options_.intercept ? 1.0 / static_cast<double>(rows_) : 0.0;
         std::vector<double> result(rows_);
-        std::vector<bool> saturated(rows_);
+        std::vector<std::size_t> saturated;
         double squares = 0.0;
         double freedom = 0.0;
         for (std::size_t i = 0; i < rows_; ++i) {
@@ -221,15 +199,13 @@ private:
                 gap -= row[j] * weights[i * width_ + j];
                 residual -= row[j] * theta_[j];
             }
-            saturated[i] = gap < kLeastLeverageGap;
             squares += residual * residual;
             freedom += std::max(gap, 0.0);
-            result[i] = saturated[i] ? 0.0 : residual / std::sqrt(gap);
+            result[i] = residual / std::sqrt(gap);
+            if (gap < kLeastLeverageGap) saturated.push_back(i);
         }
         const double typical = freedom > 0.0 ? std::sqrt(squares / freedom) : 0.0;
-        for (std::size_t i = 0; i < rows_; ++i) {
-            if (saturated[i]) result[i] = typical;
-        }
+        for (const std::size_t i : saturated) result[i] = typical;
         return result;
     }
 
@@ -258,7 +234,7 @@ private:
         std::vector<double> sum_squares(d_ + 1, 0.0);
         double sign = 1.0;
         double units = 0.0;
-        std::fill(missed_.begin(), missed_.end(), 1.0);
+        missed_.assign(d_, 1.0);
         if (solved_ && rows_ >= 2) {
             for_each_unit([&](const auto& scores, const auto& sums) {
                 for (std::size_t j = 0; j < d_; ++j) {
@@ -300,17 +276,10 @@ private:
     std::size_t width_;
     std::size_t rows_ = 0;
     bool solved_ = false;
-    std::vector<double> a_;
+    double mean_inflation_ = 1.0;
     Chosen chosen_;
     std::vector<int> exponent_;
-    std::vector<double> mean_;
-    std::vector<double> weighed_;
-    double mean_inflation_ = 1.0;
-    std::vector<double> scale_;
-    std::vector<double> gram_;
-    std::vector<double> factor_;
-    std::vector<double> theta_;
-    std::vector<double> missed_;
+    std::vector<double> a_, mean_, weighed_, scale_, gram_, factor_, theta_, missed_;
 };
 
 }  // namespace

@@ -54,15 +54,13 @@ QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Sta
     check_units(units, x.rows);
     const bool shrunk = maker.shrunk();
     const auto held = std::make_shared<Numbers>(count * stride_, count, shrunk ? 0 : count);
+    const RowPlaces to{held->q.get(), held->y.get(), held->weights.get(), held->given.get()};
     parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
         RowMaker::Room room(maker);
-        const RowPlaces to{held->q.get() + begin * stride_, held->y.get() + begin,
-                           shrunk ? nullptr : held->weights.get() + begin,
-                           shrunk ? nullptr : held->given.get() + begin};
         if (grouped) {
-            maker.make(units.rows.data() + begin, end - begin, to, room);
+            maker.make(units.rows.data() + begin, end - begin, to, begin, room);
         } else {
-            maker.make_from(begin, end - begin, to, room);
+            maker.make_from(begin, end - begin, to, begin, room);
         }
     });
     q_ = {held->q.get(), count * stride_};
@@ -116,10 +114,9 @@ std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
     return sum_of_products(
         x.rows, maker.width(), [&](std::size_t first, std::size_t count, std::int16_t* room) {
             RowMaker::Room scratch(maker);
-            std::vector<double> unused(3 * count);
+            std::vector<double> unused(count);
             double* numbers = unused.data();
-            maker.make_from(first, count, {room, numbers, numbers + count, numbers + 2 * count},
-                            scratch);
+            maker.make_from(first, count, {room, numbers, numbers, numbers}, 0, scratch);
             return room;
         });
 }

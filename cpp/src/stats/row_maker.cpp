@@ -9,67 +9,18 @@
 #include "dpreg/stats/row_losses.hpp"
 
 namespace dpreg {
-namespace {
-
-RowMap row_map(const Standardisation& how) {
-    const std::size_t width = how.mapped;
-    const std::size_t used = how.columns.size();
-    RowMap result;
-    result.stride = padded(width);
-    result.base.assign(result.stride, 0.0);
-    result.slopes.assign(used * result.stride, 0.0);
-    const double* row = how.map.data();
-    if (how.intercept && width > 0) {
-        std::copy(row, row + width, result.base.begin());
-        row += width;
-    }
-    for (std::size_t j = 0; j < used; ++j, row += width) {
-        for (std::size_t k = 0; k < width; ++k) {
-            const double slope = how.inverse_scale[j] * row[k];
-            result.slopes[(k / kPanel * used + j) * kPanel + k % kPanel] = slope;
-            result.base[k] -= how.centre[j] * slope;
-            result.finite = result.finite && std::isfinite(slope);
-        }
-    }
-    return result;
-}
-
-void check_public(const MatrixView& x, const VectorView& y, const Standardisation& how) {
-    const auto used = how.columns.size();
-    require(x.rows == y.size, "X and y must have the same number of rows");
-    require(how.low.size() == used && how.high.size() == used && how.centre.size() == used &&
-                how.inverse_scale.size() == used,
-            "limits, centre and scale must have one entry a used column");
-    require(how.row_limit > 0.0 && std::isfinite(how.row_limit), "row_limit must be positive");
-    require(std::isfinite(how.response_limit), "response_limit must be finite");
-    require(how.map.size() == how.mapped * (used + how.intercept),
-            "map must have a row for each used column, and the intercept");
-    require(how.aim.empty() || (how.response_limit <= 0.0 && how.aim.size() == row_width(how)),
-            "aim must have one entry an entry of a row, which has no response");
-    for (const auto column : how.columns) require(column <= x.cols, "no such column");
-    for (const auto column : how.given) require(column < x.cols, "no such column");
-    require(!how.weight || *how.weight < x.cols, "no such column");
-    require(how.inverse_weight > 0.0 && std::isfinite(how.inverse_weight) &&
-                how.most_weight > 0.0 && std::isfinite(how.most_weight),
-            "inverse_weight and most_weight must be positive");
-    require(how.given.empty() || how.loss.kind != LossKind::squared,
-            "the squared loss has no given columns");
-    check_loss(how.loss);
-}
-
-/// Is a number other than 0 among these?
-DPREG_INLINE bool any_of(const double* values) {
-    bool any = false;
-    for (std::size_t r = 0; r < kMakeRows; ++r) any = any | (values[r] != 0.0);
-    return any;
-}
-
-}  // namespace
 
 /// The steps from records to rows, one record a lane.
 struct RowMaker::Steps {
     const RowMaker& maker;
+    const RowPlaces& to;
     Room& room;
+
+    template <class Lanes>
+    DPREG_INLINE static void run(const Steps& steps, const std::size_t* records, std::size_t count,
+                                 std::size_t at) {
+        steps.make<Lanes>(records, count, at);
+    }
 
     /// Numbers of the records, entry by entry.
     DPREG_INLINE double* z_of(std::size_t entry) const { return room.z.data() + entry * kMakeRows; }
@@ -136,13 +87,14 @@ struct RowMaker::Steps {
     }
 
     /// Finds the columns in which a record has a cell other than 0.
+    template <class Lanes>
     DPREG_INLINE void find_cells() const {
         room.used.resize(maker.used());
         std::size_t count = 0;
         for (std::size_t j = 0; j < maker.used(); ++j) {
-            const double* cells = cells_of(j);
+            const auto cells = Lanes::load(cells_of(j));
             room.used[count] = static_cast<std::uint32_t>(j);
-            count += cells[0] != 0.0 || any_of(cells) ? 1 : 0;
+            count += if_zero(cells, Lanes::of(0.0), Lanes::of(1.0)).zero() ? 0 : 1;
         }
         room.used.resize(count);
     }
@@ -203,10 +155,13 @@ struct RowMaker::Steps {
     /// What the rows of the records are multiplied by for their weights.
     template <class Lanes>
     DPREG_INLINE Lanes weights(const std::size_t* records, std::size_t count) const {
-        if (!maker.how_.weight) return Lanes::of(1.0);
-        std::array<double, kMakeRows> roots{};
-        for (std::size_t r = 0; r < count; ++r) roots[r] = maker.root_weight(records[r]);
-        return Lanes::load(roots.data());
+        const Standardisation& how = maker.how_;
+        if (!how.weight) return Lanes::of(1.0);
+        std::array<double, kMakeRows> values{};
+        for (std::size_t r = 0; r < count; ++r) values[r] = maker.x_(records[r], *how.weight);
+        // What is not a number becomes 0.
+        const Lanes products = Lanes::load(values.data()) * how.inverse_weight;
+        return root(clipped(products, 0.0, how.most_weight));
     }
 
     /// Rounds the shortened rows.  Returns the squares of their norms, and adds to `lost` what
@@ -244,12 +199,11 @@ struct RowMaker::Steps {
     }
 
     template <class Lanes>
-    DPREG_INLINE void make(const std::size_t* records, std::size_t count,
-                           const RowPlaces& to) const {
+    DPREG_INLINE void make(const std::size_t* records, std::size_t count, std::size_t at) const {
         const Standardisation& how = maker.how_;
         const Lanes odd = gather<Lanes>(records, count);
         if (how.mapped > 0) {
-            find_cells();
+            find_cells<Lanes>();
             add_cells<Lanes>(maker.map_);
         } else {
             standardise<Lanes>();
@@ -260,16 +214,16 @@ struct RowMaker::Steps {
         const Lanes response = (Lanes::load(values.data()) - how.y_centre) * how.y_inverse_scale;
         Lanes lost = Lanes::of(0.0);
         const Lanes squares = quantise<Lanes>(share, response, lost);
-        write(count, to.q);
+        write(count, to.q + at * maker.stride());
         const Lanes check = odd + (share + response + lost) * 0.0;
         const Lanes most = Lanes::of(maker.most_square_);
         const bool all = if_above(squares, maker.most_square_, most, check).zero();
         if (all && count == kMakeRows && maker.shrunk()) {
-            (share * response - lost).store(to.y);
+            (share * response - lost).store(to.y + at);
             return;
         }
         for (std::size_t r = 0; r < count; ++r) {
-            finish(r, records[r], {odd[r] == 0.0, share[r], response[r], lost[r], squares[r]}, to);
+            finish(records[r], {odd[r] == 0.0, share[r], response[r], lost[r], squares[r]}, at + r);
         }
     }
 
@@ -280,45 +234,24 @@ struct RowMaker::Steps {
         double share, response, lost, square;
     };
 
-    /// Writes what there is beside the row of a record, the r-th; a row of zeros if need be.
-    DPREG_INLINE void finish(std::size_t r, std::size_t record, const Made& made,
-                             const RowPlaces& to) const {
+    /// Writes what there is beside the row of a record, at `i`; a row of zeros if need be.
+    DPREG_INLINE void finish(std::size_t record, const Made& made, std::size_t i) const {
         const double apart = std::isfinite(made.lost) ? made.lost : 0.0;
         const bool usable = made.complete && std::isfinite(made.share) &&
                             std::isfinite(made.response) && made.square <= maker.most_square_;
-        to.y[r] = usable ? made.share * made.response - apart : 0.0;
-        if (!usable) {
-            std::int16_t* q = to.q + r * maker.stride();
-            std::fill(q, q + maker.stride(), std::int16_t{0});
-        }
+        to.y[i] = usable ? made.share * made.response - apart : 0.0;
+        if (!usable) std::fill_n(to.q + i * maker.stride(), maker.stride(), std::int16_t{0});
         if (maker.shrunk()) return;
+        to.weights[i] = 1.0;
+        to.given[i] = 0.0;
+        if (!made.complete || !(made.share > 0.0)) return;
         const Loss& loss = maker.how_.loss;
-        const bool counts = made.complete && made.share > 0.0;
-        to.weights[r] = counts ? made.share : 1.0;
-        to.given[r] = counts ? maker.given_sum(record) : 0.0;
-        if (counts && usable) to.given[r] += apart / made.share;
-        if (counts) {
-            to.y[r] = std::min(std::max(loss.least_response, made.response), loss.most_response);
-        }
+        to.y[i] = std::min(std::max(loss.least_response, made.response), loss.most_response);
+        to.weights[i] = made.share;
+        for (const auto column : maker.how_.given) to.given[i] += maker.x_(record, column);
+        if (usable) to.given[i] += apart / made.share;
     }
 };
-
-struct RowMaker::Make {
-    template <class Lanes>
-    DPREG_INLINE static void run(const Steps& steps, const std::size_t* records, std::size_t count,
-                                 const RowPlaces& to) {
-        steps.make<Lanes>(records, count, to);
-    }
-};
-
-std::size_t row_width(const Standardisation& how) {
-    const std::size_t regressors = how.mapped > 0 ? how.mapped : how.columns.size() + how.intercept;
-    return regressors + (how.response_limit > 0.0 ? 1 : 0);
-}
-
-double row_limit(const Standardisation& how) {
-    return std::hypot(how.row_limit, std::max(how.response_limit, 0.0));
-}
 
 RowMaker::Room::Room(const RowMaker& maker)
     : cells(kMakeRows * maker.used()),
@@ -348,41 +281,23 @@ RowMaker::RowMaker(const MatrixView& x, const VectorView& y, const Standardisati
     map_ = row_map(how);
 }
 
-double RowMaker::given_sum(std::size_t i) const {
-    double sum = 0.0;
-    for (const auto column : how_.given) sum += x_(i, column);
-    return sum;
-}
-
-double RowMaker::root_weight(std::size_t i) const {
-    if (!how_.weight) return 1.0;
-    // The constant first in max: what is not a number becomes 0.
-    const double weight = std::max(0.0, x_(i, *how_.weight) * how_.inverse_weight);
-    return std::sqrt(std::min(weight, how_.most_weight));
-}
-
-RowPlaces RowMaker::beyond(const RowPlaces& to, std::size_t rows) const {
-    return {to.q + rows * stride(), to.y + rows, shrunk() ? nullptr : to.weights + rows,
-            shrunk() ? nullptr : to.given + rows};
-}
-
 void RowMaker::make(const std::size_t* records, std::size_t count, const RowPlaces& to,
-                    Room& room) const {
-    constexpr LanesKernel<Make> kernel;
-    const Steps steps{*this, room};
+                    std::size_t at, Room& room) const {
+    constexpr LanesKernel<Steps> kernel;
+    const Steps steps{*this, to, room};
     // Where a slope is not finite a cell of 0 would add something: no row beside another.
     const std::size_t most = map_.finite ? kMakeRows : 1;
-    for (std::size_t first = 0; first < count; first += most) {
-        kernel(steps, records + first, std::min(most, count - first), beyond(to, first));
+    for (std::size_t done = 0; done < count; done += most) {
+        kernel(steps, records + done, std::min(most, count - done), at + done);
     }
 }
 
-void RowMaker::make_from(std::size_t first, std::size_t count, const RowPlaces& to,
+void RowMaker::make_from(std::size_t first, std::size_t count, const RowPlaces& to, std::size_t at,
                          Room& room) const {
     std::array<std::size_t, kMakeRows> records{};
     for (std::size_t done = 0; done < count; done += kMakeRows) {
         std::iota(records.begin(), records.end(), first + done);
-        make(records.data(), std::min(kMakeRows, count - done), beyond(to, done), room);
+        make(records.data(), std::min(kMakeRows, count - done), to, at + done, room);
     }
 }
 

@@ -23,8 +23,8 @@ struct RowMap {
     bool finite = true;          ///< a cell of 0 adds 0
 };
 
-/// Where rows go: q, with padding; the response; with another loss than the squared one, weights
-/// and given sums.
+/// Where rows go, one after another: q, with padding; the response; with another loss than the
+/// squared one, weights and given sums.
 struct RowPlaces {
     std::int16_t* q;
     double* y;
@@ -37,6 +37,12 @@ std::size_t row_width(const Standardisation& how);
 
 /// What kRowSteps stand for.
 double row_limit(const Standardisation& how);
+
+/// The map of `how`.
+RowMap row_map(const Standardisation& how);
+
+/// Throws Error if `how` does not fit `x` and `y`.
+void check_public(const MatrixView& x, const VectorView& y, const Standardisation& how);
 
 /// Makes rows of records; what becomes of one does not depend on those beside it.
 class RowMaker {
@@ -60,21 +66,18 @@ public:
         std::vector<std::int16_t> steps;  ///< of it
     };
 
-    /// Makes the rows of `count` records.
-    void make(const std::size_t* records, std::size_t count, const RowPlaces& to, Room& room) const;
+    /// Makes the rows of `count` records, which go where rows from `at` on do.
+    void make(const std::size_t* records, std::size_t count, const RowPlaces& to, std::size_t at,
+              Room& room) const;
 
-    /// Makes the rows of the records from `first` on.
-    void make_from(std::size_t first, std::size_t count, const RowPlaces& to, Room& room) const;
+    /// As that, of the records from `first` on.
+    void make_from(std::size_t first, std::size_t count, const RowPlaces& to, std::size_t at,
+                   Room& room) const;
 
 private:
     struct Steps;
-    struct Make;
 
     std::size_t used() const { return how_.columns.size(); }
-    double given_sum(std::size_t i) const;
-    /// What the row of a record is multiplied by for its weight.
-    double root_weight(std::size_t i) const;
-    RowPlaces beyond(const RowPlaces& to, std::size_t rows) const;
 
     const MatrixView& x_;
     const VectorView& y_;

@@ -114,20 +114,11 @@ DPREG_INLINE Derivatives<Lanes> derivatives_of(const Loss& loss, const Lanes& et
 /// One number for each of some consecutive rows, and for whole lanes of them.
 using RowNumbers = std::array<double, kShortRows>;
 
-/// `factor` times a row, rounded; products are at most 2^15.
-template <class Lanes>
-DPREG_INLINE void fill_nearest(double factor, const std::int16_t* row, std::size_t stride,
-                               std::int16_t* to) {
-    for (std::size_t j = 0; j < stride; j += kPanel) {
-        nearest(factor * Lanes::load(row + j)).store(to + j);
-    }
-}
-
 /// What sums need of some consecutive rows of a block, at most kShortRows, and room to find it out.
 struct RowTerms {
     RowNumbers residual{};   ///< shrunk like the row
     RowNumbers square{};     ///< |q|^2
-    RowNumbers curvature{};  ///< of a row that is not shrunk
+    RowNumbers curvature{};  ///< of a row that is not shrunk; 1 with the squared loss
 
     RowNumbers dots{};
     RowNumbers y{};
@@ -147,6 +138,7 @@ DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std:
         for (std::size_t i = 0; i < count; i += kPanel) {
             (Lanes::load(&terms.y[i]) - Lanes::load(&terms.dots[i]) * unit)
                 .store(&terms.residual[i]);
+            Lanes::of(1.0).store(&terms.curvature[i]);
         }
         return;
     }
@@ -161,6 +153,61 @@ DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std:
         (at.residual * weights).store(&terms.residual[i]);
         at.curvature.store(&terms.curvature[i]);
     }
+}
+
+/// What there is of whole lanes of rows.
+template <class Lanes>
+struct LaneTerms {
+    Lanes residual, square, curvature;
+};
+
+/// Goes through the rows of a block, kShortRows at a time: calls fill(i, terms) for whole lanes of
+/// them, i the first, and then use(lanes, first, count).
+template <class Fill, class Use>
+struct OverRows {
+    template <class Lanes>
+    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, const Fill& fill,
+                                 const Use& use) {
+        RowTerms terms;
+        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
+            const std::size_t count = std::min(kShortRows, block.rows - first);
+            residuals_of<Lanes>(block, theta, first, count, terms);
+            for (std::size_t i = 0; i < count; i += kPanel) {
+                fill(i, LaneTerms<Lanes>{Lanes::load(&terms.residual[i]),
+                                         Lanes::load(&terms.square[i]),
+                                         Lanes::load(&terms.curvature[i])});
+            }
+            use(Lanes{}, first, count);
+        }
+    }
+};
+template <class Fill, class Use>
+void over_rows(const Block& block, const ShortTheta& theta, const Fill& fill, const Use& use) {
+    constexpr LanesKernel<OverRows<Fill, Use>> kernel;
+    kernel(block, theta, fill, use);
+}
+
+/// Writes the rows of a block, each times its factor and rounded; products are at most 2^15.
+template <class Factor>
+void write_multiples(const Block& block, const ShortTheta& theta, const Factor& factor,
+                     std::int16_t* to) {
+    RowNumbers factors;
+    over_rows(
+        block, theta,
+        [&](std::size_t i, const auto& terms)
+            DPREG_INLINE_LAMBDA { factor(terms).store(&factors[i]); },
+        [&](auto lanes, std::size_t first, std::size_t count) DPREG_INLINE_LAMBDA {
+            using Lanes = decltype(lanes);
+            const std::size_t stride = block.stride;
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::int16_t* q = block.q + (first + i) * stride;
+                std::int16_t* row = to + (first + i) * stride;
+                const Lanes by = Lanes::of(factors[i]);
+                for (std::size_t j = 0; j < stride; j += kPanel) {
+                    nearest(by * Lanes::load(q + j)).store(row + j);
+                }
+            }
+        });
 }
 
 }  // namespace dpreg

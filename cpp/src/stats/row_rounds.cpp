@@ -10,37 +10,21 @@
 namespace dpreg {
 namespace {
 
-using Multipliers = std::array<std::int16_t, kShortRows>;
-
-/// kRowSteps times the clipped residuals of `count` rows from `first`, integers.
-struct FillSteps {
-    template <class Lanes>
-    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, double clip,
-                                 std::size_t first, std::size_t count, RowTerms& terms,
-                                 Multipliers& steps) {
-        residuals_of<Lanes>(block, theta, first, count, terms);
-        for (std::size_t i = 0; i < count; i += kPanel) {
-            // What is not a number becomes -1.
-            const Lanes part = clipped(Lanes::load(&terms.residual[i]) / clip, -1.0, 1.0);
-            nearest(kRowSteps * part).store(&steps[i]);
-        }
-        std::fill(steps.begin() + count, steps.end(), std::int16_t{0});
-    }
-};
-
-constexpr LanesKernel<FillSteps> steps_kernel;
-
 /// Adds up p q and, at the end of `sums`, p^2.
 void add_round(const Block& block, const ShortTheta& theta, double clip, Totals& sums) {
-    RowTerms terms;
-    Multipliers steps;
-    for (std::size_t first = 0; first < block.rows; first += kShortRows) {
-        const std::size_t count = std::min(kShortRows, block.rows - first);
-        steps_kernel(block, theta, clip, first, count, terms, steps);
-        add_short_multiples(block.q + first * block.stride, block.stride, count, steps.data(),
-                            sums);
-        for (const std::int64_t step : steps) sums.back() += step * step;
-    }
+    std::array<std::int16_t, kShortRows> steps{};
+    over_rows(
+        block, theta,
+        [&](std::size_t i, const auto& terms) DPREG_INLINE_LAMBDA {
+            // What is not a number becomes -1.
+            nearest(kRowSteps * clipped(terms.residual / clip, -1.0, 1.0)).store(&steps[i]);
+        },
+        [&](auto, std::size_t first, std::size_t count) DPREG_INLINE_LAMBDA {
+            std::fill(steps.begin() + count, steps.end(), std::int16_t{0});
+            add_short_multiples(block.q + first * block.stride, block.stride, count, steps.data(),
+                                sums);
+            for (const std::int64_t step : steps) sums.back() += step * step;
+        });
 }
 
 /// Copies of some rows, beside one another.

@@ -14,46 +14,29 @@ namespace {
 constexpr double kResidualSteps = 1048576.0;  // 2^20
 constexpr double kMostResidual = 2147483648.0;
 
-/// p of some rows, kMostMultiplier times `high` and `low`.
-struct ScoreSteps {
-    std::array<std::int16_t, kShortRows> high{};
-    std::array<std::int16_t, kShortRows> low{};
-};
-
-struct FillSteps {
-    template <class Lanes>
-    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta,
-                                 const ScoreLimit& limit, std::size_t first, std::size_t count,
-                                 RowTerms& terms, ScoreSteps& steps) {
-        residuals_of<Lanes>(block, theta, first, count, terms);
-        for (std::size_t i = 0; i < count; i += kPanel) {
-            const Lanes p = limit(Lanes::load(&terms.residual[i]), Lanes::load(&terms.square[i]));
-            const Lanes high = nearest(p * (1.0 / kMostMultiplier));
-            high.store(&steps.high[i]);
-            (p - high * kMostMultiplier).store(&steps.low[i]);
-        }
-        std::fill(steps.high.begin() + count, steps.high.end(), std::int16_t{0});
-        std::fill(steps.low.begin() + count, steps.low.end(), std::int16_t{0});
-    }
-};
-
-constexpr LanesKernel<FillSteps> steps_kernel;
-
 /// Sum of p q over rows.
 class ScoreSums {
 public:
     explicit ScoreSums(std::size_t stride) : high_(stride, 0), low_(stride, 0) {}
 
     void add(const Block& block, const ShortTheta& theta, const ScoreLimit& limit) {
-        RowTerms terms;
-        ScoreSteps steps;
-        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
-            const std::size_t count = std::min(kShortRows, block.rows - first);
-            const std::int16_t* q = block.q + first * block.stride;
-            steps_kernel(block, theta, limit, first, count, terms, steps);
-            add_half_multiples(q, block.stride, count, steps.high.data(), high_);
-            add_half_multiples(q, block.stride, count, steps.low.data(), low_);
-        }
+        // p is kMostMultiplier times `high` and `low`.
+        std::array<std::int16_t, kShortRows> high{}, low{};
+        over_rows(
+            block, theta,
+            [&](std::size_t i, const auto& terms) DPREG_INLINE_LAMBDA {
+                const auto p = limit(terms.residual, terms.square);
+                const auto upper = nearest(p * (1.0 / kMostMultiplier));
+                upper.store(&high[i]);
+                (p - upper * kMostMultiplier).store(&low[i]);
+            },
+            [&](auto, std::size_t first, std::size_t count) DPREG_INLINE_LAMBDA {
+                const std::int16_t* q = block.q + first * block.stride;
+                std::fill(high.begin() + count, high.end(), std::int16_t{0});
+                std::fill(low.begin() + count, low.end(), std::int16_t{0});
+                add_half_multiples(q, block.stride, count, high.data(), high_);
+                add_half_multiples(q, block.stride, count, low.data(), low_);
+            });
     }
 
     /// Returns the sum, and starts again.
@@ -69,21 +52,6 @@ private:
     Totals high_;
     Totals low_;
 };
-
-/// Norms of the scores of rows, each by itself, in units of rows.
-struct FillNorms {
-    template <class Lanes>
-    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, std::size_t first,
-                                 std::size_t count, RowTerms& terms, RowNumbers& norms) {
-        residuals_of<Lanes>(block, theta, first, count, terms);
-        for (std::size_t i = 0; i < count; i += kPanel) {
-            const Lanes length = root(Lanes::load(&terms.square[i]));
-            (Lanes::load(&terms.residual[i]) * length).store(&norms[i]);
-        }
-    }
-};
-
-constexpr LanesKernel<FillNorms> norms_kernel;
 
 /// A score of several rows, no longer than that of one may be; that of one is at most 1 below
 /// it, so that the half is for the rounding of the norm.
@@ -113,48 +81,37 @@ private:
     Stopped stopped_;
 };
 
-/// The norm of the score of several rows, in units of rows.
-double unit_norm(const Block& rows, const ShortTheta& theta) {
-    RowTerms terms;
-    if (rows.rows == 1) {
-        RowNumbers norms{};
-        norms_kernel(rows, theta, 0, 1, terms, norms);
-        return std::fabs(norms[0]);
-    }
-    std::vector<double> sum(rows.stride, 0.0);
-    for (std::size_t i = 0; i < rows.rows; ++i) {
-        residuals_of<LanesOf<16>>(rows, theta, i, 1, terms);
-        const double scaled = terms.residual[0] * kResidualSteps;
-        const double steps =
-            std::nearbyint(std::min(std::max(-kMostResidual, scaled), kMostResidual));
-        for (std::size_t j = 0; j < rows.stride; ++j) sum[j] += steps * rows.q[i * rows.stride + j];
-    }
-    return norm_of(sum) / kResidualSteps;
+/// Calls use(norm) with that of the score of each row, in units of rows.
+template <class Use>
+void visit_norms(const Block& block, const ShortTheta& theta, const Use& use) {
+    RowNumbers norms;
+    over_rows(
+        block, theta,
+        [&](std::size_t i, const auto& terms)
+            DPREG_INLINE_LAMBDA { (terms.residual * root(terms.square)).store(&norms[i]); },
+        [&](auto, std::size_t, std::size_t count) DPREG_INLINE_LAMBDA {
+            for (std::size_t i = 0; i < count; ++i) use(std::fabs(norms[i]));
+        });
 }
 
-/// Scores of rows, each by itself, in steps of their limit / kRowSteps.
-struct FillProducts {
-    template <class Lanes>
-    DPREG_INLINE static void run(const Block& block, const ShortTheta& theta,
-                                 const ScoreLimit& limit, std::int16_t* scores) {
-        RowTerms terms;
-        for (std::size_t first = 0; first < block.rows; first += kShortRows) {
-            const std::size_t count = std::min(kShortRows, block.rows - first);
-            residuals_of<Lanes>(block, theta, first, count, terms);
-            for (std::size_t i = 0; i < count; i += kPanel) {
-                const Lanes p =
-                    limit(Lanes::load(&terms.residual[i]), Lanes::load(&terms.square[i]));
-                (p * (kRowSteps / kScoreSteps)).store(&terms.residual[i]);
-            }
+/// The norm of the score of several rows, in units of rows.
+double unit_norm(const Block& rows, const ShortTheta& theta) {
+    RowNumbers steps;
+    std::vector<double> sum(rows.stride, 0.0);
+    over_rows(
+        rows, theta,
+        [&](std::size_t i, const auto& terms) DPREG_INLINE_LAMBDA {
+            const auto scaled = terms.residual * kResidualSteps;
+            nearest(clipped(scaled, -kMostResidual, kMostResidual)).store(&steps[i]);
+        },
+        [&](auto, std::size_t first, std::size_t count) DPREG_INLINE_LAMBDA {
             for (std::size_t i = 0; i < count; ++i) {
-                const std::size_t at = (first + i) * block.stride;
-                fill_nearest<Lanes>(terms.residual[i], block.q + at, block.stride, scores + at);
+                const std::int16_t* q = rows.q + (first + i) * rows.stride;
+                for (std::size_t j = 0; j < rows.stride; ++j) sum[j] += steps[i] * q[j];
             }
-        }
-    }
-};
-
-constexpr LanesKernel<FillProducts> products_kernel;
+        });
+    return norm_of(sum) / kResidualSteps;
+}
 
 /// Half octaves above the least.
 std::size_t score_bin(double norm) {
@@ -208,19 +165,19 @@ std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& 
     const double row_unit = limit_ / kRowSteps;
     return sum_over_rows(
         units(), kScoreBins, [&](std::size_t begin, std::size_t end, auto& counts) {
-            RowTerms terms;
-            RowNumbers norms{};
-            const std::size_t last = offsets_.empty() ? end : begin;
-            for (std::size_t first = begin; first < last; first += kShortRows) {
-                const std::size_t count = std::min(kShortRows, last - first);
-                norms_kernel(block(first, count), coefficients, 0, count, terms, norms);
-                for (std::size_t i = 0; i < count; ++i) {
-                    ++counts[score_bin(std::fabs(norms[i]) * row_unit)];
-                }
+            const auto count = [&](double norm) { ++counts[score_bin(norm * row_unit)]; };
+            if (offsets_.empty()) {
+                visit_norms(block(begin, end - begin), coefficients, count);
+                return;
             }
-            for (std::size_t u = last; u < end; ++u) {
+            for (std::size_t u = begin; u < end; ++u) {
                 const auto [from, to] = rows_of(u);
-                ++counts[score_bin(unit_norm(block(from, to - from), coefficients) * row_unit)];
+                const Block rows = block(from, to - from);
+                if (rows.rows == 1) {
+                    visit_norms(rows, coefficients, count);
+                } else {
+                    count(unit_norm(rows, coefficients));
+                }
             }
         });
 }
@@ -233,7 +190,12 @@ std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double
     return sum_of_products(
         units(), width_, [&](std::size_t first, std::size_t count, std::int16_t* room) {
             if (offsets_.empty()) {
-                products_kernel(block(first, count), coefficients, steps, room);
+                write_multiples(
+                    block(first, count), coefficients,
+                    [&](const auto& terms) DPREG_INLINE_LAMBDA {
+                        return steps(terms.residual, terms.square) * (kRowSteps / kScoreSteps);
+                    },
+                    room);
                 return room;
             }
             UnitScores scores(width_, stride_);

@@ -180,6 +180,13 @@ private:
     }
 };
 
+/// A pair of 16-bit integers.
+DPREG_INLINE std::uint32_t pair_at(const std::int16_t* from) {
+    std::uint32_t pair = 0;
+    std::memcpy(&pair, from, sizeof pair);
+    return pair;
+}
+
 /// Calls step(register, j) for parts of [from, size), in the widest register that a part fills;
 /// `kEntry` is the number of bytes of an entry.
 template <class Widest, std::size_t kEntry, class Step>
@@ -190,5 +197,13 @@ DPREG_INLINE void over_parts(std::size_t from, std::size_t size, const Step& ste
         over_parts<typename Widest::Narrower, kEntry>(from, size, step);
     }
 }
+
+using Narrow = Register<16, false>;
+
+/// A kernel on such registers.
+template <class Work>
+using ShortKernel =
+    CompiledKernel<Work, Narrow, Register<DPREG_X86 ? 32 : 16, false>,
+                   Register<DPREG_X86 ? 64 : 16, false>, Register<DPREG_X86 ? 64 : 16, DPREG_X86>>;
 
 }  // namespace dpreg

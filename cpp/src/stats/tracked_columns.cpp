@@ -14,12 +14,12 @@ constexpr std::size_t kWorthKeeping = 4;
 
 TrackedColumns::TrackedColumns(const UnitDesign& design, ColumnSet columns,
                                std::vector<int128> sums)
-    : columns_(std::move(columns)),
-      gram_rows_(design.gram_rows(columns_)),
+    : design_(design),
+      products_(std::move(columns)),
       sums_(std::move(sums)),
-      products_(columns_.size()),
       room_(design.products_to_keep()) {
-    require(sums_.size() == columns_.size(), "one sum for each tracked column");
+    require(sums_.size() == products_.columns.size(), "one sum for each tracked column");
+    for (const std::size_t j : this->columns().columns()) products_.cells += design.column(j).size;
 }
 
 const TrackedColumns::GramRow& TrackedColumns::gram_row(std::size_t j) {
@@ -27,8 +27,8 @@ const TrackedColumns::GramRow& TrackedColumns::gram_row(std::size_t j) {
     if (found != kept_.end()) return found->second;
     row_.slots.clear();
     row_.products.clear();
-    const std::size_t cells = gram_rows_->add(j, products_);
-    products_.drain([&](std::uint32_t slot, std::int64_t product) {
+    const std::size_t cells = design_.add_products(j, products_);
+    products_.sums.drain([&](std::uint32_t slot, std::int64_t product) {
         row_.slots.push_back(slot);
         row_.products.push_back(product);
     });

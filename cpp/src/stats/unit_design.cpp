@@ -48,36 +48,18 @@ std::vector<std::int16_t> DenseUnitDesign::largest_by_row() const {
     return largest;
 }
 
-namespace {
-
-class DenseGramRows final : public GramRows {
-public:
-    DenseGramRows(const DenseUnitDesign& design, const ColumnSet& columns)
-        : design_(design), columns_(columns) {}
-
-    std::size_t add(std::size_t j, SlotSums& products) override {
-        const std::int16_t* left = design_.column(j).cells;
-        for (std::size_t slot = 0; slot < columns_.size(); ++slot) {
-            const std::int16_t* right = design_.column(columns_[slot]).cells;
-            std::int64_t sum = 0;
-            for (std::size_t i = 0; i < design_.rows(); ++i) {
-                // Below 2^28, so the product fits 32 bits.
-                sum += static_cast<std::int64_t>(std::int32_t{left[i]} * std::int32_t{right[i]});
-            }
-            products.add(slot, sum);
+std::size_t DenseUnitDesign::add_products(std::size_t j, ColumnProducts& products) const {
+    const std::int16_t* left = column(j).cells;
+    for (std::size_t slot = 0; slot < products.columns.size(); ++slot) {
+        const std::int16_t* right = column(products.columns[slot]).cells;
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < rows(); ++i) {
+            // Below 2^28, so the product fits 32 bits.
+            sum += static_cast<std::int64_t>(std::int32_t{left[i]} * std::int32_t{right[i]});
         }
-        return design_.rows() * columns_.size();
+        products.sums.add(slot, sum);
     }
-
-private:
-    const DenseUnitDesign& design_;
-    const ColumnSet& columns_;
-};
-
-}  // namespace
-
-std::unique_ptr<GramRows> DenseUnitDesign::gram_rows(const ColumnSet& columns) const {
-    return std::make_unique<DenseGramRows>(*this, columns);
+    return rows() * products.columns.size();
 }
 
 namespace {
@@ -105,61 +87,6 @@ void visit_ahead(const UnitColumn& column, const Start* start, const Entry* entr
         visit(std::size_t{column.rows[k]}, std::int32_t{column.cells[k]});
     }
 }
-
-/// Goes through the rows in which a column is not 0, or, where that is less, through the columns
-/// of the set with this one laid out by rows.
-class SparseGramRows final : public GramRows {
-public:
-    SparseGramRows(const SparseUnitDesign& design, const SparseView& rows, const ColumnSet& columns)
-        : design_(design), rows_(rows), columns_(columns) {
-        for (const std::size_t j : columns.columns()) cells_ += design.column(j).size;
-    }
-
-    std::size_t add(std::size_t j, SlotSums& products) override {
-        const UnitColumn column = design_.column(j);
-        const std::size_t in_rows = column.size * (rows_.entries / (rows_.rows + 1) + 1);
-        if (in_rows * kRowsOverColumns <= cells_) return add_from_rows(column, products);
-        add_from_columns(column, products);
-        return cells_;
-    }
-
-private:
-    /// An entry of a row, which may not be in the set, takes as long as this many of a column.
-    static constexpr std::size_t kRowsOverColumns = 8;
-
-    std::size_t add_from_rows(const UnitColumn& column, SlotSums& products) const {
-        std::size_t cells = 0;
-        visit_ahead(column, rows_.row_start, rows_.columns, [&](std::size_t i, std::int32_t cell) {
-            cells += static_cast<std::size_t>(rows_.row_start[i + 1] - rows_.row_start[i]);
-            for (auto e = rows_.row_start[i]; e < rows_.row_start[i + 1]; ++e) {
-                const auto k = static_cast<std::size_t>(rows_.columns[e]);
-                if (!columns_.contains(k)) continue;
-                products.add(columns_.slot(k), std::int64_t{cell} * to_cell(rows_.values[e]));
-            }
-        });
-        return cells;
-    }
-
-    void add_from_columns(const UnitColumn& column, SlotSums& products) {
-        by_row_.resize(rows_.rows);
-        column.visit([&](std::size_t i, std::int16_t cell) { by_row_[i] = cell; });
-        for (std::size_t slot = 0; slot < columns_.size(); ++slot) {
-            std::int64_t sum = 0;
-            design_.column(columns_[slot]).visit([&](std::size_t i, std::int16_t cell) {
-                // Below 2^28, so the product fits 32 bits.
-                sum += static_cast<std::int64_t>(std::int32_t{cell} * std::int32_t{by_row_[i]});
-            });
-            products.add(slot, sum);
-        }
-        column.visit([&](std::size_t i, std::int16_t) { by_row_[i] = 0; });
-    }
-
-    const SparseUnitDesign& design_;
-    const SparseView& rows_;
-    const ColumnSet& columns_;
-    std::size_t cells_ = 0;             ///< of the columns of the set
-    std::vector<std::int16_t> by_row_;  ///< zeros between calls
-};
 
 }  // namespace
 
@@ -242,8 +169,45 @@ std::vector<std::int16_t> SparseUnitDesign::largest_by_row() const {
     return largest;
 }
 
-std::unique_ptr<GramRows> SparseUnitDesign::gram_rows(const ColumnSet& columns) const {
-    return std::make_unique<SparseGramRows>(*this, rows_.view(), columns);
+/// Goes through the rows in which the column is not 0, or, where that is less, through the columns
+/// of the set with this one laid out by rows.
+std::size_t SparseUnitDesign::add_products(std::size_t j, ColumnProducts& products) const {
+    // An entry of a row, which may not be in the set, takes as long as this many of a column.
+    constexpr std::size_t kRowsOverColumns = 8;
+    const std::size_t in_rows = column(j).size * (rows_.view().entries / (rows() + 1) + 1);
+    if (in_rows * kRowsOverColumns <= products.cells) return add_from_rows(column(j), products);
+    add_from_columns(column(j), products);
+    return products.cells;
+}
+
+std::size_t SparseUnitDesign::add_from_rows(const UnitColumn& column,
+                                            ColumnProducts& products) const {
+    const SparseView& x = rows_.view();
+    std::size_t cells = 0;
+    visit_ahead(column, x.row_start, x.columns, [&](std::size_t i, std::int32_t cell) {
+        cells += static_cast<std::size_t>(x.row_start[i + 1] - x.row_start[i]);
+        for (auto e = x.row_start[i]; e < x.row_start[i + 1]; ++e) {
+            const auto k = static_cast<std::size_t>(x.columns[e]);
+            if (!products.columns.contains(k)) continue;
+            products.sums.add(products.columns.slot(k), std::int64_t{cell} * to_cell(x.values[e]));
+        }
+    });
+    return cells;
+}
+
+void SparseUnitDesign::add_from_columns(const UnitColumn& column, ColumnProducts& products) const {
+    auto& by_row = products.by_row;
+    by_row.resize(rows());
+    column.visit([&](std::size_t i, std::int16_t cell) { by_row[i] = cell; });
+    for (std::size_t slot = 0; slot < products.columns.size(); ++slot) {
+        std::int64_t sum = 0;
+        columns_.column(products.columns[slot]).visit([&](std::size_t i, std::int16_t cell) {
+            // Below 2^28, so the product fits 32 bits.
+            sum += static_cast<std::int64_t>(std::int32_t{cell} * std::int32_t{by_row[i]});
+        });
+        products.sums.add(slot, sum);
+    }
+    column.visit([&](std::size_t i, std::int16_t) { by_row[i] = 0; });
 }
 
 }  // namespace dpreg

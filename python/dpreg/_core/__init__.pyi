@@ -133,20 +133,20 @@ class Loss:
     dispersion: float
 
 class Standardisation:
-    columns: list[int]
-    low: list[float]
-    high: list[float]
-    centre: list[float]
-    inverse_scale: list[float]
+    columns: Indices | Sequence[int]
+    low: Floats | Sequence[float]
+    high: Floats | Sequence[float]
+    centre: Floats | Sequence[float]
+    inverse_scale: Floats | Sequence[float]
     y_centre: float
     y_inverse_scale: float
     intercept: bool
     row_limit: float
     response_limit: float
     map: Floats
-    aim: Sequence[float]
+    aim: Floats | Sequence[float]
     loss: Loss
-    given: list[int]
+    given: Indices | Sequence[int]
     weight: int | None
     inverse_weight: float
     most_weight: float

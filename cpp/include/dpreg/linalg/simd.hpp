@@ -1,39 +1,14 @@
-// Lanes of doubles, and kernels on them that are compiled for each instruction set.
+// Lanes of doubles, for kernels that are compiled for each instruction set.
 //
-// A kernel is a class with a static, always inlined `run<Lanes>(...)`, and is called through a
-// `LanesKernel` of that class.  Lanes are as many on every processor and nothing is contracted or
-// reassociated, so all instruction sets give the same bits.
+// Lanes are as many on every processor and nothing is contracted or reassociated, so all
+// instruction sets give the same bits.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
-#include <utility>
 
-#include "dpreg/linalg/instructions.hpp"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define DPREG_AVX2 __attribute__((target("avx2,fma")))
-#define DPREG_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#define DPREG_AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
-#define DPREG_X86 1
-#else
-#define DPREG_AVX2
-#define DPREG_AVX512
-#define DPREG_AVX512_VNNI
-#define DPREG_X86 0
-#endif
-// Its own instructions are what every such processor has: the portable ones.
-#if defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
-#define DPREG_NEON 1
-#else
-#define DPREG_NEON 0
-#endif
-#define DPREG_INLINE __attribute__((always_inline)) inline
-#define DPREG_FLAT __attribute__((flatten))
-#define DPREG_INLINE_LAMBDA __attribute__((always_inline))
+#include "dpreg/linalg/vectors.hpp"
 
 namespace dpreg {
 
@@ -43,84 +18,6 @@ inline constexpr std::size_t kPanel = 8;
 /// The smallest multiple of kPanel that is at least `size`.
 constexpr std::size_t padded(std::size_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
 
-// Not an alias of the vector itself: gcc forgets an attribute that depends on a parameter.
-template <class Number, std::size_t Bytes>
-struct MakeVector {
-    using Type __attribute__((vector_size(Bytes))) = Number;
-};
-/// Vectors of numbers, of so many bytes together.
-template <class Number, std::size_t Bytes>
-using VectorOf = typename MakeVector<Number, Bytes>::Type;
-
-/// Lanes kOrder... of two vectors, those of the second counted on from the first.
-template <class To, class Order, class From, std::size_t... k>
-DPREG_INLINE To shuffled(const From& a, const From& b, std::index_sequence<k...>) {
-    constexpr std::size_t lanes = sizeof(From) / sizeof(a[0]);
-#if defined(__clang__) || __GNUC__ >= 12
-    return __builtin_shufflevector(a, b, Order::at(k, lanes)...);
-#else
-    return To{(Order::at(k, lanes) < lanes ? a[Order::at(k, lanes) % lanes]
-                                           : b[Order::at(k, lanes) % lanes])...};
-#endif
-}
-template <class To, class Order, class From>
-DPREG_INLINE To shuffled(const From& a, const From& b) {
-    return shuffled<To, Order>(a, b, std::make_index_sequence<sizeof(To) / sizeof(a[0])>{});
-}
-
-/// Groups of kUnit lanes of two vectors in turn, within each kBlock lanes: those of the first
-/// halves of the blocks, or of the last.
-template <std::size_t kUnit, std::size_t kBlock, bool kLast, class Vector>
-DPREG_INLINE Vector interleaved(const Vector& a, const Vector& b) {
-    struct Order {
-        static constexpr std::size_t at(std::size_t k, std::size_t lanes) {
-            const std::size_t unit = k % kBlock / kUnit;
-            return unit % 2 * lanes + k / kBlock * kBlock + (kLast ? kBlock / 2 : 0) +
-                   unit / 2 * kUnit + k % kUnit;
-        }
-    };
-    if constexpr (kUnit == kBlock) return kLast ? b : a;
-    return shuffled<Vector, Order>(a, b);
-}
-
-/// The lanes of `a`, then those of `b`.
-template <class Wider, class Vector>
-DPREG_INLINE Wider concatenated(const Vector& a, const Vector& b) {
-    struct Order {
-        static constexpr std::size_t at(std::size_t k, std::size_t) { return k; }
-    };
-    return shuffled<Wider, Order>(a, b);
-}
-
-/// The first or the last lanes of `a`.
-template <class Narrower, bool kLast, class Vector>
-DPREG_INLINE Narrower half(const Vector& a) {
-    struct Order {
-        static constexpr std::size_t at(std::size_t k, std::size_t lanes) {
-            return kLast ? k + lanes / 2 : k;
-        }
-    };
-    return shuffled<Narrower, Order>(a, a);
-}
-
-/// `value` in each lane.  Of `Vector{} + value` gcc 12 would fill one lane after another.
-template <class Vector, class Number>
-DPREG_INLINE Vector filled(Number value) {
-    struct Order {
-        static constexpr std::size_t at(std::size_t, std::size_t) { return 0; }
-    };
-    Vector first{};
-    first[0] = value;
-    return shuffled<Vector, Order>(first, first);
-}
-
-// A pointer to a vector type says that memory is aligned to all of it, and clang believes
-// that even of a type declared with less; of a packed structure it does not.
-template <class Vector>
-struct __attribute__((packed, may_alias)) Loose {
-    Vector values;
-};
-
 /// kPanel doubles in registers of `Bytes` bytes.
 ///
 /// Not one vector of 64 bytes: on narrower registers gcc keeps those in memory.
@@ -128,8 +25,6 @@ template <std::size_t Bytes>
 struct LanesOf {
     using Part = VectorOf<double, Bytes>;
     using Bits = VectorOf<std::uint64_t, Bytes>;
-    using Int = VectorOf<std::int32_t, Bytes / 2>;
-    using Short = VectorOf<std::int16_t, Bytes / 4>;
     static constexpr std::size_t kSize = Bytes / sizeof(double);
     static constexpr std::size_t kParts = kPanel / kSize;
 
@@ -147,38 +42,21 @@ struct LanesOf {
         return made([&](std::size_t) DPREG_INLINE_LAMBDA { return filled<Part>(value); });
     }
 
-    DPREG_INLINE static LanesOf load(const double* from) {
+    template <class Number>
+    DPREG_INLINE static LanesOf load(const Number* from) {
+        using Stored = VectorOf<Number, kSize * sizeof(Number)>;
         return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
-            return reinterpret_cast<const Loose<Part>*>(from + k * kSize)->values;
+            const Stored values = reinterpret_cast<const Loose<Stored>*>(from + k * kSize)->values;
+            return converted<Part>(values);
         });
     }
 
-    DPREG_INLINE static LanesOf load(const std::int16_t* from) {
-        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
-            const Short values = reinterpret_cast<const Loose<Short>*>(from + k * kSize)->values;
-            return __builtin_convertvector(__builtin_convertvector(values, Int), Part);
-        });
-    }
-
-    DPREG_INLINE void store(double* to) const {
+    /// As integers of so many bits, within which they must be, or as they are.
+    template <class Number>
+    DPREG_INLINE void store(Number* to) const {
+        using Stored = VectorOf<Number, kSize * sizeof(Number)>;
         for (std::size_t k = 0; k < kParts; ++k) {
-            reinterpret_cast<Loose<Part>*>(to + k * kSize)->values = part[k];
-        }
-    }
-
-    /// Integers of at most 16 bits.
-    DPREG_INLINE void store(std::int16_t* to) const {
-        for (std::size_t k = 0; k < kParts; ++k) {
-            reinterpret_cast<Loose<Short>*>(to + k * kSize)->values =
-                __builtin_convertvector(__builtin_convertvector(part[k], Int), Short);
-        }
-    }
-
-    /// Integers of at most 32 bits.
-    DPREG_INLINE void store(std::int32_t* to) const {
-        for (std::size_t k = 0; k < kParts; ++k) {
-            reinterpret_cast<Loose<Int>*>(to + k * kSize)->values =
-                __builtin_convertvector(part[k], Int);
+            reinterpret_cast<Loose<Stored>*>(to + k * kSize)->values = converted<Stored>(part[k]);
         }
     }
 
@@ -239,17 +117,13 @@ struct LanesOf {
         return lanes;
     }
 
-#define DPREG_OPERATOR(op)                                                               \
-    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, const LanesOf& b) {        \
-        LanesOf lanes;                                                                   \
-        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b.part[k]; \
-        return lanes;                                                                    \
-    }                                                                                    \
-    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, double b) {                \
-        LanesOf lanes;                                                                   \
-        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = a.part[k] op b;         \
-        return lanes;                                                                    \
-    }                                                                                    \
+#define DPREG_OPERATOR(op)                                                                      \
+    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, const LanesOf& b) {               \
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA { return a.part[k] op b.part[k]; }); \
+    }                                                                                           \
+    DPREG_INLINE friend LanesOf operator op(const LanesOf& a, double b) {                       \
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA { return a.part[k] op b; });         \
+    }                                                                                           \
     DPREG_INLINE friend LanesOf operator op(double a, const LanesOf& b) { return of(a) op b; }
     DPREG_OPERATOR(+)
     DPREG_OPERATOR(-)
@@ -258,19 +132,15 @@ struct LanesOf {
 #undef DPREG_OPERATOR
 
     DPREG_INLINE LanesOf operator-() const {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) lanes.part[k] = -part[k];
-        return lanes;
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA { return -part[k]; });
     }
 
     /// 2^k of lanes that hold 1.5 2^52 + k.
     DPREG_INLINE LanesOf power_of_two() const {
-        LanesOf lanes;
-        for (std::size_t k = 0; k < kParts; ++k) {
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
             const Bits bits = reinterpret_cast<Bits>(part[k]) << 52;
-            lanes.part[k] = reinterpret_cast<Part>(bits + (std::uint64_t{1023} << 52));
-        }
-        return lanes;
+            return reinterpret_cast<Part>(bits + (std::uint64_t{1023} << 52));
+        });
     }
 
     DPREG_INLINE LanesOf& operator+=(const LanesOf& term) { return *this = *this + term; }
@@ -320,32 +190,6 @@ DPREG_INLINE Lanes nearest(const Lanes& x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 2^52: what is added to it is rounded
     return (x + shift) - shift;
 }
-
-template <class Work, class Portable, class Avx2, class Avx512, class Vnni,
-          class Function = decltype(&Work::template run<Portable>)>
-struct CompiledKernel;
-
-/// Calls Work::run<...>, each compiled for its instruction set, of the one in use.
-template <class Work, class Portable, class Avx2, class Avx512, class Vnni, class... Arguments>
-struct CompiledKernel<Work, Portable, Avx2, Avx512, Vnni, void (*)(Arguments...)> {
-    void operator()(Arguments... arguments) const {
-        constexpr std::array<void (*)(Arguments...), kInstructionSets> paths{
-            portable, avx2, avx512, std::is_same_v<Avx512, Vnni> ? avx512 : vnni};
-        paths[static_cast<std::size_t>(instructions_in_use())](arguments...);
-    }
-
-private:
-    static void portable(Arguments... arguments) { Work::template run<Portable>(arguments...); }
-    DPREG_FLAT DPREG_AVX2 static void avx2(Arguments... arguments) {
-        Work::template run<Avx2>(arguments...);
-    }
-    DPREG_FLAT DPREG_AVX512 static void avx512(Arguments... arguments) {
-        Work::template run<Avx512>(arguments...);
-    }
-    DPREG_FLAT DPREG_AVX512_VNNI static void vnni(Arguments... arguments) {
-        Work::template run<Vnni>(arguments...);
-    }
-};
 
 /// A kernel on lanes of doubles.
 template <class Work>

@@ -60,16 +60,4 @@ private:
     std::vector<std::uint32_t> touched_;
 };
 
-/// Rows of X'X at some of its columns.
-class GramRows {
-public:
-    GramRows() = default;
-    GramRows(const GramRows&) = delete;
-    GramRows& operator=(const GramRows&) = delete;
-    virtual ~GramRows() = default;
-
-    /// products[slot of k] += (X'X)_jk for the columns k.  Returns how many cells it went through.
-    virtual std::size_t add(std::size_t j, SlotSums& products) = 0;
-};
-
 }  // namespace dpreg

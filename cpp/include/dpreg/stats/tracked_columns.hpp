@@ -2,12 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "dpreg/int128.hpp"
-#include "dpreg/stats/column_set.hpp"
 #include "dpreg/stats/unit_design.hpp"
 
 namespace dpreg {
@@ -24,7 +22,7 @@ public:
     TrackedColumns(const TrackedColumns&) = delete;
     TrackedColumns& operator=(const TrackedColumns&) = delete;
 
-    const ColumnSet& columns() const { return columns_; }
+    const ColumnSet& columns() const { return products_.columns; }
 
     /// (X'X v)_j for the column j with this slot.
     int128 sum(std::size_t slot) const { return sums_[slot]; }
@@ -44,10 +42,9 @@ private:
 
     const GramRow& gram_row(std::size_t j);
 
-    ColumnSet columns_;
-    std::unique_ptr<GramRows> gram_rows_;
+    const UnitDesign& design_;
+    ColumnProducts products_;
     std::vector<int128> sums_;
-    SlotSums products_;
     GramRow row_;  ///< of the last column whose row is not kept
     std::unordered_map<std::size_t, GramRow> kept_;
     std::size_t room_;  ///< products that may still be kept

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dpreg/int128.hpp"
@@ -18,6 +18,16 @@ inline constexpr std::uint64_t kMaxUnitRows = std::uint64_t{1} << 32;
 
 /// Entries of a vector that are not 0, by place.
 using Changes = std::unordered_map<std::size_t, std::int64_t>;
+
+/// A set of columns of a design, and room to find the products of another column with them.
+struct ColumnProducts {
+    explicit ColumnProducts(ColumnSet set) : columns(std::move(set)), sums(columns.size()) {}
+
+    ColumnSet columns;
+    std::size_t cells = 0;  ///< of these columns: what going through them takes
+    SlotSums sums;
+    std::vector<std::int16_t> by_row;  ///< zeros between calls
+};
 
 /// Records with cells in [-1, 1], as integers, by columns, and the products of columns that
 /// Frank-Wolfe needs.  All sums are exact, hence the same in any order.
@@ -44,8 +54,9 @@ public:
     /// The largest |cell| of each row.
     virtual std::vector<std::int16_t> largest_by_row() const = 0;
 
-    /// Rows of X'X at `columns`, which must outlive it, as must this design.
-    virtual std::unique_ptr<GramRows> gram_rows(const ColumnSet& columns) const = 0;
+    /// products.sums[slot of k] += (X'X)_jk for the columns k of the set.  Returns how many cells
+    /// it went through.
+    virtual std::size_t add_products(std::size_t j, ColumnProducts& products) const = 0;
 
     /// How many products of columns may be kept so that they take little beside the cells.
     virtual std::size_t products_to_keep() const = 0;
@@ -67,7 +78,7 @@ public:
     int128 row_product(std::size_t i, const Changes& v) const override;
     std::size_t row_cost(const Changes& v) const override { return v.size(); }
     std::vector<std::int16_t> largest_by_row() const override;
-    std::unique_ptr<GramRows> gram_rows(const ColumnSet& columns) const override;
+    std::size_t add_products(std::size_t j, ColumnProducts& products) const override;
     std::size_t products_to_keep() const override { return cells_.size(); }
 
 private:
@@ -103,10 +114,13 @@ public:
     int128 row_product(std::size_t i, const Changes& v) const override;
     std::size_t row_cost(const Changes& v) const override;
     std::vector<std::int16_t> largest_by_row() const override;
-    std::unique_ptr<GramRows> gram_rows(const ColumnSet& columns) const override;
+    std::size_t add_products(std::size_t j, ColumnProducts& products) const override;
     std::size_t products_to_keep() const override { return columns_.size() / 8; }
 
 private:
+    std::size_t add_from_rows(const UnitColumn& column, ColumnProducts& products) const;
+    void add_from_columns(const UnitColumn& column, ColumnProducts& products) const;
+
     SparseRows rows_;
     CellColumns columns_;
 };
