@@ -80,7 +80,8 @@ def _is_sparse(values: Any) -> bool:
 
 
 def _is_frame(values: Any) -> bool:
-    return hasattr(values, "columns") and not isinstance(values, np.ndarray)
+    # Of the type: the labels of rows are attributes of a series, too.
+    return hasattr(type(values), "columns") and not isinstance(values, np.ndarray)
 
 
 def _array(name: str, values: Any, axes: int) -> NDArray[Any]:

@@ -50,8 +50,9 @@ def frame_source(data: Any) -> RowSource:
 
 def check_in_memory(argument: str, values: Any, named: str = "") -> None:
     """Refuse what Dask would compute as soon as it was looked at, before the charge."""
-    graph = getattr(values, "__dask_graph__", None)
-    if type(values).__module__.startswith("dask.") or (graph is not None and graph() is not None):
+    kind = type(values)  # the labels of rows are attributes of a series, too
+    graph = getattr(kind, "__dask_graph__", None)
+    if kind.__module__.startswith("dask.") or (graph is not None and graph(values) is not None):
         problem = f"{named}would be computed by Dask before the budget is charged"
         raise SchemaError(argument, problem, "call compute() on it first")
 
