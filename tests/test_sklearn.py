@@ -93,6 +93,17 @@ def test_a_pipeline_of_selection_and_fit(data):
     assert [charge.epsilon for charge in budget.charges] == [1.0, 2.0]
 
 
+@pytest.mark.parametrize("label", ["columns", "__dask_graph__", "shape", "to_numpy"])
+def test_labels_of_rows_are_not_looked_at(label):
+    """A series has them for attributes: a row with the first raised an error about its cell."""
+    y = pd.Series(np.arange(40.0), index=[*range(39), label])
+    plain, labelled = (
+        DPLinearRegression(eps=200.0, delta=0.1, random_state=1).fit(np.ones((40, 1)), target)
+        for target in (y.to_numpy(), y)
+    )
+    assert plain.results_.to_json() == labelled.results_.to_json()
+
+
 @pytest.mark.parametrize(
     "X",
     [

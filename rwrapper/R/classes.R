@@ -11,7 +11,7 @@
 #' `dp_multinomial()` fits a multinomial logit: the logarithm of the odds of each class against the first
 #' is x'beta of that class.
 #'
-#' Both estimate by maximum likelihood, by four steps from a model without slopes. Rows of one person, one
+#' Both estimate by maximum likelihood, by two to six steps from a model without slopes. Rows of one person, one
 #' for each threshold or class, are made in batches and never stored; standard errors are clustered.
 #'
 #' The response is a factor, whose levels are public and in their order, or has `levels`.

@@ -15,11 +15,13 @@ import pytest
 from unsealed import arrays_of, count_of, rows_of
 
 import dpreg
+from dpreg.base.errors import SchemaError
 from dpreg.data.containers import open_source
 from dpreg.data.design import Terms, read_design
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.problem import pose
 from dpreg.privacy.stratum import Stratum
+from dpreg.sklearn import DPLinearRegression
 
 LEVELS = {"g": ["a", "b"]}
 
@@ -49,6 +51,24 @@ def test_partitions_of_dask_give_the_same_bits(table, parts, call):
 def test_what_needs_all_rows_brings_them_here(table, call):
     with dask.config.set(scheduler="synchronous"):
         assert fit(dd.from_pandas(table, npartitions=3), **call) == fit(table, **call)
+
+
+def test_no_partition_of_a_column_is_read_before_the_charge(table):
+    """Its length alone is computed from all of them, and what fails says why."""
+
+    def read(part):
+        raise ValueError(f"cell is {part['x'].iloc[0]}")
+
+    frame = dd.from_pandas(table, npartitions=2).map_partitions(read, meta=table.iloc[:0])
+    budget = dpreg.Budget(1.0, 1e-5)
+    for columns in (frame, {n: frame[n].to_dask_array(lengths=[2000] * 2) for n in ("x", "y")}):
+        with pytest.raises(SchemaError, match="column 'x' would be computed by Dask"):
+            dpreg.dp_lm("y ~ x", {n: columns[n] for n in ("x", "y")}, 1.0, budget=budget)
+    x, y = (frame[n].to_dask_array(lengths=[2000] * 2) for n in ("x", "y"))
+    for X, response in ((x[:, None], np.zeros(4000)), (np.zeros((4000, 1)), y)):
+        with pytest.raises(SchemaError, match="would be computed by Dask"):
+            DPLinearRegression(eps=1.0, budget=budget).fit(X, response)
+    assert budget.charges == ()
 
 
 @pytest.mark.parametrize("unit", [None, "who"])

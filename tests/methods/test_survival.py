@@ -306,6 +306,8 @@ WRONG = [
     ({"formula": "Surv(time, event) ~ ."}, FormulaError, "must name the covariates"),
     ({"formula": "Surv(time, event) ~ 0 + x"}, FormulaError, "baseline hazard"),
     ({"formula": "Surv(time, time) ~ x"}, FormulaError, "one column twice"),
+    # It was left out, and nothing said so.
+    ({"formula": "Surv(time, event) ~ x + I(event)"}, FormulaError, "in Surv() and on the right"),
     ({"cuts": [2, 1]}, ArgumentError, "increasing finite numbers"),
     ({"cuts": range(1, 500)}, ArgumentError, "at most 200"),
     ({"start": 3.0}, ArgumentError, "below the first cut"),

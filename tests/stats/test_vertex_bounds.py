@@ -255,10 +255,23 @@ def test_bounds_that_have_not_followed_are_not_drawn_from(change, bits):
 
 
 def test_two_steps_cannot_be_followed_at_once():
-    """What the first of them touched is no longer known."""
-    g = gradient(np.eye(3), [1.0, -0.5, 0.25])
+    """What the first of them touched is no longer known, however often they try."""
+    g = gradient(np.eye(3), [0.0, -0.5, 0.25])
     bounds = _core.VertexBounds(g, active=np.ones(3))
     g.step(0, True)
     g.step(1, False)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="follow each step"):
+            bounds.follow(g.total, g.touched)
+    with pytest.raises(ValueError, match="follow each step"):
+        bounds.numerators(0)
+
+
+def test_other_bounds_cannot_be_followed():
+    """Slots are of other columns then."""
+    g = gradient(np.eye(3), [0.0, -0.5, 0.25])
+    bounds = _core.VertexBounds(g, active=np.ones(3))
+    kept = _core.VertexBounds(g, active=np.array([0.0, 0.0, 1.0]))
     with pytest.raises(ValueError, match="follow each step"):
         bounds.follow(g.total, g.touched)
+    walk(g, kept, (1, -3))

@@ -119,7 +119,7 @@ std::int64_t L1Gradient::response_product(std::size_t j) const {
 }
 
 void L1Gradient::track(std::vector<std::uint32_t> columns) {
-    ++version_;
+    version_ += 2;  // no step or drop, which bounds that were made before could follow
     ColumnSet set(cols(), std::move(columns));
     std::vector<int128> sums(set.size(), 0);
     std::vector<std::int64_t> crossprod(set.size());

@@ -112,13 +112,13 @@ int128 VertexBounds::bound(std::size_t g) const {
     return group.largest == kNone ? -1 : group.lift + int128{total_} * group.crossprod;
 }
 
-void VertexBounds::check_current() const {
-    require(version_ == gradient_.version(),
+void VertexBounds::check_current(std::uint64_t version) const {
+    require(version == gradient_.version(),
             "bounds must follow each step and drop of their gradient, and be the last made for it");
 }
 
 std::optional<int128> VertexBounds::numerator(std::size_t g, std::size_t k) {
-    check_current();
+    check_current(version_);
     if (is_tracked(g)) {
         const std::size_t slot = first_slot(g) + k;
         if (removed_[slot] != 0) return {};
@@ -135,8 +135,9 @@ int128 VertexBounds::size_at(std::size_t slot) const {
 }
 
 void VertexBounds::follow(std::int64_t total, const std::vector<std::uint32_t>& touched) {
+    // Where it is refused they stay out of date: what an earlier step touched is no longer known.
+    check_current(version_ + 1);
     ++version_;
-    check_current();
     total_ = total;
     for (const std::uint32_t slot : touched) {
         require(slot < removed_.size(), "only tracked columns have slots");
@@ -150,7 +151,7 @@ void VertexBounds::follow(std::int64_t total, const std::vector<std::uint32_t>& 
 }
 
 void VertexBounds::remove(std::size_t j) {
-    check_current();
+    check_current(version_);
     require(j < gradient_.cols() && gradient_.tracked().contains(j),
             "only tracked columns can be removed");
     const std::size_t slot = gradient_.tracked().slot(j);
@@ -160,7 +161,7 @@ void VertexBounds::remove(std::size_t j) {
 }
 
 void VertexBounds::refresh(std::size_t g) {
-    check_current();
+    check_current(version_);
     auto& group = tracked_[g - fixed_.size()];
     int128 largest = -1;
     group.largest = kNone;
@@ -180,7 +181,7 @@ void VertexBounds::reject(std::size_t g) {
 }
 
 VertexBounds::Attained VertexBounds::attain(int128 slack) {
-    check_current();
+    check_current(version_);
     if (tracked_.empty()) return {0, -1};
     for (;;) {
         std::size_t top = fixed_.size();

@@ -101,7 +101,7 @@ def dp_ordinal(
 
     Notes
     -----
-    It estimates by maximum likelihood, also where odds are not proportional, by four steps, or
+    It estimates by maximum likelihood, also where odds are not proportional, by three to six steps,
     three where records are few, that begin at a model without slopes.  Each record has a row for
     each threshold, made in batches and never stored.  Covariances are clustered by unit.  Scores
     of records far from their class are clipped, more of a probit than of a logit; the head of the
@@ -182,9 +182,9 @@ def dp_multinomial(
 
     Notes
     -----
-    It estimates by maximum likelihood, by four steps, or two where records are few, that begin at a
-    model without slopes.  Each record has a row for each class but the most common one by noisy
-    counts, made in batches and never stored.  Covariances are clustered by unit.
+    It estimates by maximum likelihood, by three to six steps, or two where records are few, that
+    begin at a model without slopes.  Each record has a row for each class but the most common one
+    by noisy counts, made in batches and never stored.  Covariances are clustered by unit.
 
     References
     ----------

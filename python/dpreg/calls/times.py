@@ -22,8 +22,13 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
         return session.pose()
     if _UNNAMED.search(surv.right):
         raise FormulaError("formula", f"{surv.right!r} must name the {wanted}", *advice)
-    read_terms(surv.right)
+    right = {str(term) for term in read_terms(surv.right)} - {"1"}
     problem = replace(session, request=replace(session.request, formula=surv.columns)).pose()
+    own = " + ".join(f"I({part})" for part in (surv.start, surv.time, surv.event) if part)
+    twice = right & {str(term) for term in read_terms(own)}
+    if twice:
+        why = f"{min(twice)!r} is in Surv() and on the right too"
+        raise FormulaError("formula", why, "leave it out, or make a column of it before the call")
     for part in (surv.start, surv.event):
         dummies = [name for name in problem.terms.names if name.startswith(f"I({part})[T.")]
         if dummies:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Numbers
-from dpreg.data.frames import frame_source, mapping_source
+from dpreg.data.frames import check_in_memory, frame_source, mapping_source
 from dpreg.data.objects import Objects
 from dpreg.data.schema import LIST, Column
 from dpreg.data.source import MemorySource, RowSource
@@ -80,10 +80,12 @@ def _is_sparse(values: Any) -> bool:
 
 
 def _is_frame(values: Any) -> bool:
-    return hasattr(values, "columns") and not isinstance(values, np.ndarray)
+    # Of the type: the labels of rows are attributes of a series, too.
+    return hasattr(type(values), "columns") and not isinstance(values, np.ndarray)
 
 
 def _array(name: str, values: Any, axes: int) -> NDArray[Any]:
+    check_in_memory(name, values)
     array: NDArray[Any] = np.asanyarray(values)
     _check_array(name, array, axes)
     return array

@@ -23,36 +23,38 @@ Sliced = Callable[[slice], Cells]
 
 
 def frame_source(data: Any) -> RowSource:
-    """Return a table of pandas, polars or pyarrow as a source; narwhals tells which it is."""
+    """Return a table of pandas, polars or pyarrow, or one of these in narwhals, as a source.
+
+    Of any other table nothing is asked, its type apart: a method of it may read rows, before the
+    charge, and what types come out may depend on a missing cell.
+    """
     import narwhals.stable.v1 as nw
 
-    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
-        _named(data.columns)  # narwhals refuses such a table in words of its own
-    try:
-        frame = nw.from_native(data)
-    except TypeError:
-        raise SchemaError(
-            "data",
-            "must be a pandas, polars or pyarrow table, a dict of arrays or the path of a Parquet "
-            f"file, not {a_kind(data)}",
-            (*write("data", {"x": [1.0, 2.0]}), ", for example"),
-        ) from None
-    except nw.exceptions.NarwhalsError as error:
-        raise SchemaError("data", str(error)) from None
-    kind, native = frame.implementation, nw.to_native(frame)
-    if kind.is_polars():
-        return _polars_source(native)
-    if kind.is_pyarrow():
-        return _table_source(native)
-    if kind.is_pandas():
-        return _pandas_source(native)
-    # To make it one of pandas would be to read it before the charge, and what types come out may
-    # depend on a missing cell.
+    table = nw.to_native(data, pass_through=True)
+    known = nw.dependencies
+    if known.is_pandas_dataframe(table):
+        return _pandas_source(table)
+    if known.is_polars_dataframe(table) or known.is_polars_lazyframe(table):
+        return _polars_source(table)
+    if known.is_pyarrow_table(table):
+        return _table_source(table)
+    package = type(data).__module__.partition(".")[0]
+    other = "" if package in ("builtins", "__main__") else f" of {package}"
     raise SchemaError(
         "data",
-        f"a table of {kind.name.lower()} cannot be read",
-        "make a pandas, polars or pyarrow table of it",
+        "must be a pandas, polars or pyarrow table, a dict of arrays or the path of a Parquet "
+        f"file, not {a_kind(data)}{other}",
+        (*write("data", {"x": [1.0, 2.0]}), ", for example"),
     )
+
+
+def check_in_memory(argument: str, values: Any, named: str = "") -> None:
+    """Refuse what Dask would compute as soon as it was looked at, before the charge."""
+    kind = type(values)  # the labels of rows are attributes of a series, too
+    graph = getattr(kind, "__dask_graph__", None)
+    if kind.__module__.startswith("dask.") or (graph is not None and graph(values) is not None):
+        problem = f"{named}would be computed by Dask before the budget is charged"
+        raise SchemaError(argument, problem, "call compute() on it first")
 
 
 def _named(names: Sequence[Any]) -> list[str]:
@@ -131,6 +133,7 @@ def mapping_source(data: Mapping[str, Any]) -> RowSource:
 
 def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
     package = type(values).__module__.partition(".")[0]
+    check_in_memory("data", values, f"column {name!r} ")
     if package == "polars":
         column = _polars_column(name, values.dtype)
         return column, _of_arrow(lambda part: values[part].to_arrow())

@@ -72,7 +72,7 @@ public:
         return tracked_->sum(slot) * kAlign - int128{total_} * crossprod_[slot];
     }
 
-    /// How often v, or what is tracked, has changed.
+    /// How often v has changed and, twice each, what is tracked.
     std::uint64_t version() const { return version_; }
 
     /// W.

@@ -94,7 +94,8 @@ private:
 
     static constexpr std::size_t kNone = SIZE_MAX;
 
-    void check_current() const;
+    /// Throws unless bounds of this version are those of the gradient now.
+    void check_current(std::uint64_t version) const;
     bool is_tracked(std::size_t g) const { return g >= fixed_.size(); }
     std::vector<std::uint32_t> unlist(double epsilon);
     void track(std::vector<std::uint32_t> columns);
