@@ -15,7 +15,7 @@ from dpreg.estimation.planning.power import power_of
 def width_curve(plan: Planned) -> tuple[Doubles, Doubles]:
     """Return epsilons and the widths of `plan` there; infinite where it is rarely released."""
     epsilons = np.geomspace(min(0.05, plan.eps / 2), max(10.0, plan.eps * 2), 61)
-    found = [plan.model.forecast(plan.units, plan.d, float(e), plan.delta) for e in epsilons]
+    found = [plan.model.forecast(plan.deciding, plan.d, float(e), plan.delta) for e in epsilons]
     return epsilons, np.array([f.width if f.released >= LIKELY else math.inf for f in found])
 
 
@@ -25,7 +25,7 @@ def power_curve(plan: Planned) -> tuple[Doubles, Doubles, Doubles]:
     Effects are as users give them.
     """
     of, (effect, _) = plan.model, plan.detected
-    error = of.exact_error(plan.units, plan.d)
+    error = of.exact_error(plan.deciding, plan.d)
     private = plan.width * error
     asked = 0.0 if effect is None else of.tested(effect)
     # Four standard errors of the private fit, or of the other if there is none.

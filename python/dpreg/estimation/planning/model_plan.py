@@ -79,7 +79,7 @@ class ModelPlan(Planned):
         return Study(self.family, self.classes, self.treated, None, self.event_rate).model()
 
     @property
-    def units(self) -> int:
+    def deciding(self) -> int:
         """The number of units that decide: of survival, events."""
         return self.n if self.events is None else self.events
 

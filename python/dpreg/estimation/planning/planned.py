@@ -31,7 +31,7 @@ class Planned(ABC):
         """What is planned, with its forecasts."""
 
     @property
-    def units(self) -> int:
+    def deciding(self) -> int:
         """The number of units that decide."""
         return self.n
 
