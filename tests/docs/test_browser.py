@@ -234,6 +234,14 @@ def test_the_planner_answers(page):
     assert answer.inner_text() == ""
 
 
+# Plans of the page, of what is asked.
+PLANNED = """(asked) => {
+  const tables = JSON.parse(document.getElementById("planner-tables").textContent);
+  const planner = makePlanner(tables);
+  return asked.map((question) => planner.plan(question));
+}"""
+
+
 def test_the_planner_has_the_numbers_of_python(page):
     page.goto("/planner.html")
     grid = itertools.product(
@@ -249,12 +257,7 @@ def test_the_planner_has_the_numbers_of_python(page):
          else {"name": family, "level": None}}
         for n, d, eps, delta, (method, family) in itertools.islice(grid, 0, None, 10)
     ]  # fmt: skip
-    program = """(asked) => {
-      const tables = JSON.parse(document.getElementById("planner-tables").textContent);
-      const planner = makePlanner(tables);
-      return asked.map((question) => planner.plan(question));
-    }"""
-    answers = page.evaluate(program, asked)
+    answers = page.evaluate(PLANNED, asked)
     assert len(asked) == len(answers) == 65
     for question, answer in zip(asked, answers, strict=True):
         name, level = question["family"].values()
@@ -278,12 +281,7 @@ def test_the_planner_solves_for_power_as_python_does(page):
          "family": {"name": "gaussian", "level": None}}
         for n, method in itertools.product((300, 5_000, 10**6), ("auto", "tukey", "moments"))
     ]  # fmt: skip
-    program = """(asked) => {
-      const tables = JSON.parse(document.getElementById("planner-tables").textContent);
-      const planner = makePlanner(tables);
-      return asked.map((question) => planner.plan(question));
-    }"""
-    for question, answer in zip(asked, page.evaluate(program, asked), strict=True):
+    for question, answer in zip(asked, page.evaluate(PLANNED, asked), strict=True):
         given = {key: question[key] for key in ("d", "delta", "effect", "method")}
         plan = dpreg.dp_plan(question["n"], eps=0.9, **given)
         assert answer["power"] == pytest.approx(plan.power, rel=1e-9)
@@ -313,12 +311,7 @@ def test_the_planner_has_the_numbers_of_python_for_models(page, name, field, arg
          "method": "auto", "family": family}
         for n, d, eps, effect in itertools.product((300, 123_457), (1, 7), (0.05, 0.9), (None, 0.9))
     ]  # fmt: skip
-    program = """(asked) => {
-      const tables = JSON.parse(document.getElementById("planner-tables").textContent);
-      const planner = makePlanner(tables);
-      return asked.map((question) => planner.plan(question));
-    }"""
-    for question, answer in zip(asked, page.evaluate(program, asked), strict=True):
+    for question, answer in zip(asked, page.evaluate(PLANNED, asked), strict=True):
         of = {"d": question["d"], "eps": question["eps"], "delta": 1e-6, **given}
         effect = question["effect"]
         size = {"power": 0.9} if effect is None else {"effect": effect}

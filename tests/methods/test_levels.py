@@ -143,6 +143,30 @@ def test_second_moments_of_columns_are_taken_as_they_are():
     np.testing.assert_array_equal(found.variance, noise)
 
 
+def test_second_moments_that_are_known_and_seen_count_by_their_noise():
+    """Reference: the mean of two numbers with these variances, weighted by their inverses."""
+    rng = np.random.default_rng(9)
+    known, seen, first, second = rng.random((4, 3, 3)) + 0.1
+    found = Moments(known, first, np.zeros(3, dtype=bool)).seen(seen, second)
+    weights = 1 / first, 1 / second
+    total = weights[0] + weights[1]
+    np.testing.assert_allclose(found.matrix, (known * weights[0] + seen * weights[1]) / total)
+    np.testing.assert_allclose(found.variance, 1 / total)
+
+
+def test_second_moments_turn_with_the_coordinates_and_those_of_levels_stay():
+    rng = np.random.default_rng(10)
+    rows, by = rng.standard_normal((50, 3)), rng.standard_normal((3, 3))
+    columns, levels = np.zeros(3, dtype=bool), np.array([False, True, False])
+    found = Moments(rows.T @ rows, np.ones((3, 3)), columns).turned(by)
+    np.testing.assert_allclose(found.matrix, (rows @ by).T @ (rows @ by))
+    beside = Moments(rows.T @ rows, np.ones((3, 3)), levels).turned(by)
+    np.testing.assert_array_equal(beside.matrix[1], [0, 1, 0])
+    assert np.isfinite(beside.of_levels().variance).tolist() == [
+        [False, True, False], [True, True, True], [False, True, False],
+    ]  # fmt: skip
+
+
 def test_correlations_of_levels_that_noise_makes_are_left_out_and_others_are_kept():
     rng = np.random.default_rng(7)
     width, deviation = 60, 0.1

@@ -15,6 +15,7 @@ from methods.sums import formula
 
 import dpreg
 from dpreg.estimation.newton import curvature
+from dpreg.estimation.newton.coordinates import Moments
 from dpreg.privacy.gdp import gdp_mu
 
 DELTA = 1e-6
@@ -65,6 +66,23 @@ def test_rows_are_measured_again_only_if_that_leaves_something_for_scores(monkey
     monkeypatch.setattr(curvature, "left_for_scores", lambda begun: left)
     monkeypatch.setattr(curvature, "_measure", lambda *args: made.append(args) or (model, 99.0))
     assert curvature.measured(None, model, 1.0) is model
+    assert len(made) == looks
+
+
+@pytest.mark.parametrize(
+    ("least_squares", "variance", "top", "looks"),
+    [(True, 1e-4, 4.0, 0), (True, 0.1, 4.0, 1), (True, 1e-4, 4.6, 1), (False, 1e-4, 4.0, 1)],
+)
+def test_second_moments_serve_as_curvature_where_little_is_wrong_with_them(
+    monkeypatch, least_squares, variance, top, looks
+):
+    """Of least squares, with little noise, and of rows that are hardly longer than the limit, 3."""
+    made = []
+    known = Moments(np.eye(2), np.full((2, 2), variance), np.zeros(2, dtype=bool))
+    found = SimpleNamespace(width=2, squares=2.0, limit=3.0, moments=known)
+    model = SimpleNamespace(found=found, family=SimpleNamespace(least_squares=least_squares))
+    monkeypatch.setattr(curvature, "_measure", lambda *args: made.append(args) or (model, 1.0))
+    assert curvature.measured(None, model, top) is model
     assert len(made) == looks
 
 

@@ -86,6 +86,11 @@ def dp_test(
     DPTest
         With `pvalue`.
 
+    Raises
+    ------
+    ValueError
+        For invalid arguments, before a record is read; it never depends on a record.
+
     Notes
     -----
     The price is the power that blocks and noise cost: at eps = 1 a two-sided test with 80% power

@@ -87,6 +87,11 @@ def dp_curve(
     DPCurve
         With `tidy`, `logrank`, `rmst`, `quantile` and `plot`.
 
+    Raises
+    ------
+    ValueError
+        For invalid arguments, before a record is read; it never depends on a record.
+
     Notes
     -----
     Within an interval the hazard is taken to be constant and censoring even, so that persons

@@ -235,6 +235,11 @@ def dp_glm(
     -------
     DPResults or NotReleased
 
+    Raises
+    ------
+    ValueError
+        For invalid arguments, before a record is read; it never depends on a record.
+
     Privacy
     -------
     guarantee : (eps, delta)-DP

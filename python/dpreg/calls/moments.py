@@ -81,6 +81,11 @@ def dp_moments(
         Its methods `lm`, `iv`, `anova`, `rsquared`, `compare`, `subsets`, `vif` and `corr` cost no
         further budget.
 
+    Raises
+    ------
+    ValueError
+        For invalid arguments, before a record is read; it never depends on a record.
+
     Notes
     -----
     `dp_lm` minimises the noise of one model, clips scores, and has standard errors that are robust

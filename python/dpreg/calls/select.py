@@ -64,6 +64,11 @@ def dp_select(
     -------
     SelectionResult
 
+    Raises
+    ------
+    ValueError
+        For invalid arguments, before a record is read; it never depends on a record.
+
     Privacy
     -------
     guarantee : (eps, delta)-DP

@@ -24,10 +24,10 @@ def power_curve(plan: Planned) -> tuple[Doubles, Doubles, Doubles]:
 
     Effects are as users give them.
     """
-    of, (effect, _) = plan.model, plan.detected
+    of = plan.model
     error = of.exact_error(plan.deciding, plan.d)
     private = plan.width * error
-    asked = 0.0 if effect is None else of.tested(effect)
+    asked = 0.0 if plan.effect is None else of.tested(plan.effect)
     # Four standard errors of the private fit, or of the other if there is none.
     reach = max(4 * (private if math.isfinite(private) else error), 1.25 * asked)
     effects = np.linspace(0.0, reach if math.isfinite(reach) else 1.0, 101)

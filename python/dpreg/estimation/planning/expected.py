@@ -42,11 +42,6 @@ class Expected(Planned):
         return Model(self.method, self.family)
 
     @property
-    def detected(self) -> tuple[float | None, float | None]:
-        """The effect and the power, as users give them; None: there is none."""
-        return self.effect, self.power
-
-    @property
     def of_effects(self) -> str:
         """What effects are, at the axis of a plot."""
         return "slope, in residual standard deviations"

@@ -84,11 +84,6 @@ class ModelPlan(Planned):
         return self.n if self.events is None else self.events
 
     @property
-    def detected(self) -> tuple[float | None, float | None]:
-        """The effect and the power, as users give them; None: there is none."""
-        return self.effect, self.power
-
-    @property
     def exact(self) -> str:
         """What the fit without privacy is called."""
         return _WORDS[self.family][1]

@@ -24,6 +24,8 @@ class Planned(ABC):
     delta: float
     released: float
     width: float
+    effect: float | None  # As users give it; None: there is none.
+    power: float | None
 
     @property
     @abstractmethod
@@ -34,11 +36,6 @@ class Planned(ABC):
     def deciding(self) -> int:
         """The number of units that decide."""
         return self.n
-
-    @property
-    @abstractmethod
-    def detected(self) -> tuple[float | None, float | None]:
-        """The effect and the power, as users give them; None: there is none."""
 
     @property
     @abstractmethod
@@ -67,7 +64,7 @@ class Planned(ABC):
             raise unusable("of", ("one of ", Choice(("width", "power"))), of)
         if of == "width":
             return drawn("plot_plan", self, ax)
-        if self.detected[1] is None:
+        if self.power is None:
             problem = "is 'power', which is not planned for this family"
             raise ArgumentError("of", problem, write("of", "width"))
         return drawn("plot_power", self, ax)

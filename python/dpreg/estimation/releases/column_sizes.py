@@ -88,7 +88,7 @@ def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
     ends = 2.0 ** (_core.LEAST_EXPONENT + bins)
     starts = np.where(bins > first, ends / 2, 0.0)
     # With halves of their mean and limits of both signs, indicators that are 1 in a tenth of 2,000
-    # rows had 2.3 times the noise of the limit in a logistic model, for 1.4, and fewer covered.
+    # rows had 3.5 times the noise of the limit in a logistic model, for 1.8.
     indicator = zeros and first == last
     if indicator:
         starts = ends

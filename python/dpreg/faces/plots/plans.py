@@ -53,12 +53,11 @@ def plot_power(plan: Planned, ax: Axes | None = None) -> Axes:
     """Plot power against the size of an effect, with that of the fit without privacy."""
     ax = new_axes(ax, 4.0)
     effects, powers, exact = power_curve(plan)
-    effect, power = plan.detected
     ax.plot(effects, exact, color="0.6", linewidth=1.5, label=plan.exact)
     ax.plot(effects, powers, color=SAMPLING, linewidth=2, label=f"eps={plan.eps:.3g}")
-    if effect is not None and power is not None:
-        ax.plot([effect], [power], "o", color=ACCENT)
-        ax.annotate(f"{effect:.3g}: {power:.2g}", (effect, power),
+    if plan.effect is not None and plan.power is not None:
+        ax.plot([plan.effect], [plan.power], "o", color=ACCENT)
+        ax.annotate(f"{plan.effect:.3g}: {plan.power:.2g}", (plan.effect, plan.power),
                     xytext=(8, -12), textcoords="offset points")  # fmt: skip
     ax.set(xlim=(effects[0], effects[-1]), ylim=(0, 1.03), ylabel="power of the 5% test")
     ax.set_xlabel(plan.of_effects)
