@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import inspect
 import json
-import signal
 import sys
 from collections import defaultdict
 
@@ -21,7 +20,7 @@ import dpreg
 from dpreg import _core
 from dpreg.audit import ReplayReport, replay, replay_options, replay_varied
 from dpreg.audit.recordings import Leak, Luck
-from dpreg.audit.replay import Measured, measure
+from dpreg.audit.replay import measure
 from dpreg.audit.replay_calls import LEVELS, PublicCall
 from dpreg.audit.replay_held import CONTAINERS, FILES
 from dpreg.audit.replay_options import random_call
@@ -32,7 +31,6 @@ from dpreg.audit.watches import _with_units
 from dpreg.estimation.methods import METHODS, BoostedAdaSSP
 from dpreg.estimation.releases.statistics import LevelCounts
 from dpreg.estimation.selection import SELECTORS
-from dpreg.faces.cli.commands import main
 
 # Of which `dpreg.audit.replay` is the function.
 MODULE = sys.modules["dpreg.audit.replay"]
@@ -324,44 +322,6 @@ def test_luck_keeps_to_the_grid():
     assert Luck(10, 4).of(exact, out).tolist() == [36.0, -81.0, 2.5]
 
 
-def test_the_command(capsys, tmp_path):
-    path = tmp_path / "replay.json"
-    call = ["audit", "--replay", "--pairs", "2", "--seed", "5"]
-    assert main([*call, "--json", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert "2 pairs of neighbouring tables" in said
-    assert json.loads(path.read_text())["pairs"] == 2
-    assert main([*call, "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["holds"]
-    assert main([*call, "--full"]) == 2
-    assert "--full cannot be used together with --replay" in capsys.readouterr().err
-    assert main([*call, "--first", "3"]) == 2
-    assert "--first 3 is after the last of --pairs 2" in capsys.readouterr().err
-    for option in (["--pairs", "3"], ["--first", "2"], ["--seconds", "1"], ["--json", "-"]):
-        assert main(["audit", *option]) == 2
-        assert "needs --replay" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_reports_when_it_is_stopped(number, monkeypatch, capsys):
-    usual, cases = signal.getsignal(signal.SIGTERM), []
-
-    def stopped(case):
-        cases.append(case)
-        if len(cases) == 3:
-            signal.raise_signal(number)
-        return Measured()
-
-    monkeypatch.setattr(MODULE, "measure", stopped)
-    monkeypatch.setattr(MODULE, "_TESTS", 0.0)
-    assert main(["audit", "--replay", "--pairs", "9", "--first", "4"]) == 130
-    said = capsys.readouterr().out
-    assert "2 pairs of neighbouring tables" in said
-    assert "the first is pair 4" in said
-    assert "interrupted" in said
-    assert signal.getsignal(signal.SIGTERM) is usual
-
-
 def test_a_failure_is_kept_where_shrinking_is_stopped(monkeypatch):
     def leaks(case):
         raise Leak("label: moved")
@@ -375,28 +335,3 @@ def test_a_failure_is_kept_where_shrinking_is_stopped(monkeypatch):
     report = replay(3)
     assert report.interrupted
     assert [one.why for one in report.failures] == ["label: moved"]
-
-
-def test_the_command_says_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr(MODULE, "measure", lambda case: Measured())
-    monkeypatch.setattr(MODULE, "_TESTS", 0.0)
-    assert main(["audit", "--replay", "--pairs", "250", "--first", "40"]) == 0
-    said = capsys.readouterr().err.splitlines()
-    assert [line.rpartition(",")[0] for line in said] == [
-        "dpreg: 139 of 250 pairs", "dpreg: 239 of 250 pairs",
-    ]  # fmt: skip
-
-
-def test_the_command_fails_when_a_claim_is_broken(monkeypatch, capsys):
-    import dpreg.audit as module
-
-    def broken(pairs, **options):
-        report = ReplayReport(1)
-        from dpreg.audit.replay_report import Failure
-
-        report.failures.append(Failure(None, "dp_test: 3 rows", 1))
-        return report
-
-    monkeypatch.setattr(module, "replay", broken)
-    assert main(["audit", "--replay"]) == 1
-    assert "FAILED at pair 1: dp_test: 3 rows" in capsys.readouterr().out

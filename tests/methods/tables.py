@@ -85,3 +85,15 @@ def responses(family, n, seed=1, share=0.5):
         y = eta + rng.standard_normal(n)
         truth[0] += special.ndtri(family.level)
     return pd.DataFrame({"a": a, "b": b.astype(float), "y": y}), truth
+
+
+def steep(n, family, rng):
+    """Correlated covariates, one of them skewed, and a treatment that some hardly ever have."""
+    a, b = rng.normal(size=n), rng.exponential(size=n) - 1
+    X = np.column_stack([np.ones(n), a + 0.5 * b, b])
+    t = rng.random(n) < 1 / (1 + np.exp(1 - X @ [0.0, 1.3, 0.2]))
+    means = X @ np.array([0.5, 0.8, 0.5]), X @ np.array([1.0, 1.2, 0.2])
+    mean = np.where(t, means[1], means[0])
+    if family == "gaussian":
+        return X, t, mean + rng.normal(size=n)
+    return X, t, (rng.random(n) < 1 / (1 + np.exp(-mean))).astype(float)

@@ -10,32 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from methods.tables import steep
 from methods.tables import treated as cohort
-from unsealed import arrays_of, opened
 
 import dpreg
-from dpreg.audit.recordings import Leak
-from dpreg.audit.replay import measure
-from dpreg.audit.replay_models import random_effect
-from dpreg.audit.replay_tables import random_case
 from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
-from dpreg.base.families import family_from
-from dpreg.data import arms
-from dpreg.data.arms import (
-    AtLimits,
-    EffectScores,
-    one_row_each,
-)
-from dpreg.data.design import Terms
-from dpreg.estimation.inference.effect import (
-    combined,
-    remainder,
-    scores_by_models,
-    without_noise,
-)
-from dpreg.estimation.methods import effect
-from dpreg.estimation.methods.effect_stages import Stages
-from dpreg.estimation.releases.statistics import EventCounts
 
 LEVELS = {"arm": ["placebo", "drug"]}
 
@@ -123,98 +102,6 @@ def test_intervals_cover_where_one_arm_is_small():
         fit = dpreg.dp_effect("y ~ x", data, 1.0, 1e-5, treatment="t", propensity=0.05, rng=seed)
         missed.append((fit.effect - 0.5) / fit.se)
     assert np.sqrt(np.mean(np.square(missed))) < 1.6
-
-
-def test_three_estimates_are_put_together_by_their_noise():
-    """As generalised least squares, and as simulated."""
-    rng = np.random.default_rng(1)
-    sampling, noise = np.array([[2.0, 0.7], [0.7, 1.0]]), np.array([0.5, 1.5, 3.0])
-    shape = np.array([[-1, 1], [1, 0], [0, 1]])
-    whole = shape @ sampling @ shape.T
-    draws = rng.multivariate_normal([0, 0], sampling, 20_000) @ shape.T
-    draws = draws + rng.normal(size=draws.shape) * np.sqrt(noise)
-    found = [combined(d, np.diag(whole) + noise, np.diag(whole)) for d in draws]
-    np.testing.assert_allclose(np.cov(np.array([f[0] for f in found]).T), found[0][1], atol=0.1)
-    np.testing.assert_allclose(found[0][2], sampling)
-    assert np.isnan(combined([0, 0, 0], [np.nan, 1, 1], [1, 1, 1])[1]).all()
-
-
-def test_three_estimates_are_put_together_when_one_has_hardly_any_noise():
-    """An inverse ended a call that was paid for: `LinAlgError`, found by a replay."""
-    means, covariance, _ = combined([1.0, 0.2, 0.9], [1e-20, 2.0, 3.0], [0.0, 0.0, 0.0])
-    np.testing.assert_allclose(means, [0.08, 1.08])
-    np.testing.assert_allclose(covariance, np.full((2, 2), 1.2))
-    means, covariance, _ = combined([1.0, 0.2, 0.9], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-    np.testing.assert_array_equal(means, [0.2, 0.9])
-    np.testing.assert_array_equal(covariance, np.zeros((2, 2)))
-
-
-@pytest.mark.parametrize("variance", [-1e-12, 0.0, np.nan])
-def test_a_variance_that_rounding_made_negative_is_none(variance):
-    """The pseudoinverse of what is no number raises an error, in a call that was paid for."""
-    treatment = np.diag([variance, 1.0])
-    found = remainder(np.eye(4), treatment, np.ones(2), 100.0, np.ones(2), 0.5)
-    assert np.isnan(found).all()
-
-
-def test_the_remainder_is_the_variance_of_the_product_of_errors():
-    rng = np.random.default_rng(2)
-    n, share, w = 4000, 0.3, 2
-    x = np.column_stack([np.ones(n), rng.normal(size=n)])
-    e = np.full(n, share)
-    information = (x * (e * (1 - e))[:, None]).T @ x
-    own = np.linalg.inv(information)
-    treatment = 3 * own
-    outcomes = np.kron(np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.02, 0.005], [0.005, 0.03]]))
-    found = remainder(outcomes, treatment, np.sqrt(np.diag(own)), n, np.ones(2), share)
-    g = rng.multivariate_normal(np.zeros(w), treatment, 40_000)
-    d = rng.multivariate_normal(np.zeros(2 * w), outcomes, 40_000)
-    moment = x.T @ x / n
-    without = share * np.einsum("ri,ij,rj->r", g, moment, d[:, :w])
-    treated = -(1 - share) * np.einsum("ri,ij,rj->r", g, moment, d[:, w:])
-    np.testing.assert_allclose(found, np.cov(without, treated), rtol=0.05)
-    assert np.isnan(remainder(outcomes * np.nan, treatment, np.ones(w), n, np.ones(2), 0.3)).all()
-    np.testing.assert_allclose(without_noise(treatment, np.sqrt(np.diag(own))), own)
-
-
-OUTCOMES = [("gaussian", sm.families.Gaussian()), ("binomial", sm.families.Binomial())]
-
-
-def steep(n, family, rng):
-    """Correlated covariates, one of them skewed, and a treatment that some hardly ever have."""
-    a, b = rng.normal(size=n), rng.exponential(size=n) - 1
-    X = np.column_stack([np.ones(n), a + 0.5 * b, b])
-    t = rng.random(n) < 1 / (1 + np.exp(1 - X @ [0.0, 1.3, 0.2]))
-    means = X @ np.array([0.5, 0.8, 0.5]), X @ np.array([1.0, 1.2, 0.2])
-    mean = np.where(t, means[1], means[0])
-    if family == "gaussian":
-        return X, t, mean + rng.normal(size=n)
-    return X, t, (rng.random(n) < 1 / (1 + np.exp(-mean))).astype(float)
-
-
-@pytest.mark.parametrize(("name", "kind"), OUTCOMES)
-@pytest.mark.parametrize("known", [False, True])
-def test_models_say_how_scores_vary(name, kind, known):
-    n, overlap = 60_000, (0.05, 0.95)
-    X, t, y = steep(n, name, np.random.default_rng(5))
-    t = np.random.default_rng(6).random(n) < 0.3 if known else t
-    fits = [sm.GLM(y[t == k], X[t == k], family=kind).fit() for k in (0, 1)]
-    m = [fit.predict(X) for fit in fits]
-    logit = sm.GLM(t.astype(float), X, family=sm.families.Binomial()).fit()
-    e = np.full(n, 0.3) if known else np.clip(logit.predict(X), *overlap)
-    scores = np.array([m[0] + (~t) * (y - m[0]) / (1 - e), m[1] + t * (y - m[1]) / e])
-    exactly = np.array([np.diff(scores, axis=0)[0], *scores]).var(axis=1) / n
-    both = np.zeros((6, 6))
-    both[:3, :3], both[3:, 3:] = (fit.cov_params() for fit in fits)
-    treatment = logit.params
-    if known:
-        treatment, overlap = np.array([np.log(3 / 7), 0.0, 0.0]), (0.3, 0.3)
-    given = (np.array([fit.params for fit in fits]), both, treatment, family_from(name), float(n),
-             t.mean(), overlap)  # fmt: skip
-    np.testing.assert_allclose(scores_by_models(*given), exactly, rtol=0.15)
-    unknown = scores_by_models(given[0], both * np.nan, *given[2:])
-    assert np.array_equal(unknown, np.zeros(3))
-    assert np.array_equal(scores_by_models(given[0], -both, *given[2:]), np.zeros(3))
 
 
 def test_sampling_errors_are_those_of_scores_where_few_are_long():
@@ -386,80 +273,3 @@ def test_wrong_use_is_refused_before_the_charge(given, kind, says):
     with pytest.raises(kind, match=says):
         dpreg.dp_effect(**asked, budget=budget)
     assert not budget.charges
-
-
-def cases(count):
-    for k in range(count):
-        rng = np.random.default_rng([9, k])
-        yield random_case(rng, random_effect(rng))
-
-
-@pytest.mark.slow
-def test_no_release_on_neighbours_moves_by_more_than_its_sensitivity():
-    """The second table on the path of the first: all else must agree."""
-    moved = dict(part for case in cases(30) for part in measure(case).moved)
-    assert {"rows at the limits of overlap", "mean derivatives of predictions"} <= set(moved)
-
-
-def _measure_all(those):
-    for case in those:
-        measure(case)
-
-
-def _all_again(patch):
-    """What stages have spent is not taken off what the next ones get."""
-    patch.setattr(Stages, "left", property(lambda self: 1.0))
-
-
-def _one_row(patch):
-    """Units of several rows count as one."""
-    real = Stages.stage
-
-    def stage(self, share):
-        self._rows = 1
-        return real(self, share)
-
-    patch.setattr(Stages, "stage", stage)
-
-
-def _centred(patch):
-    """Scores are functions of other rows too."""
-    real = EffectScores.__call__
-
-    def centred(self, X, y):
-        rows, score, kept = real(self, X, y)
-        return rows, score - (score.mean() if len(score) else 0.0), kept
-
-    patch.setattr(arms.EffectScores, "__call__", centred)
-
-
-def _exact_share(patch):
-    """The share of treated rows is read, not released."""
-    real = effect.known_scales
-
-    def known(design, spending, family):
-        found = real(design, spending, family)
-        treated = arrays_of(design)[0][:, 0]
-        return found._replace(share=min(max(treated.mean(), 0.1), 0.9) if len(treated) else 0.5)
-
-    patch.setattr(effect, "known_scales", known)
-
-
-def _exact_count(patch):
-    """Rows at the limits are counted without noise."""
-    real = effect.TreatmentEffect._at_limits
-
-    def counted(self, design, chance, spending):
-        _, deviation = real(self, design, chance, spending)
-        rows = one_row_each(design, AtLimits(chance, self.overlap), Terms("limit", (), True))
-        return float(opened(rows.total(EventCounts()))[1]), deviation
-
-    patch.setattr(effect.TreatmentEffect, "_at_limits", counted)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mutant", [_all_again, _one_row, _centred, _exact_share, _exact_count])
-def test_a_replay_finds_what_is_planted(mutant, monkeypatch):
-    mutant(monkeypatch)
-    with pytest.raises(Leak, match=r"moved by|lose|differ|no function|at mu|stages|spent more"):
-        _measure_all(cases(150))

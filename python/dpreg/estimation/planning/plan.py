@@ -179,7 +179,7 @@ def dp_plan(
     hazard ratio to the power sqrt(s (1 - s)).
 
     Widths of classes and treatment effects come from tables at eps = 1.  In 27 other settings real
-    ones were 0.76 to 1.04 times as large.
+    ones were 0.77 to 1.04 times as large.
 
     Classes are equally frequent, and slopes are small.  Without privacy a slope then has the
     standard error sqrt(3 / (n (1 - 1 / K^2))) for K ordered classes and sqrt(2 K / n) for one class

@@ -1,0 +1,96 @@
+"""What released numbers say of the errors of a treatment effect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from methods.tables import steep
+
+from dpreg.base.families import family_from
+from dpreg.estimation.inference.effect import (
+    combined,
+    remainder,
+    scores_by_models,
+    without_noise,
+)
+
+
+def test_three_estimates_are_put_together_by_their_noise():
+    """As generalised least squares, and as simulated."""
+    rng = np.random.default_rng(1)
+    sampling, noise = np.array([[2.0, 0.7], [0.7, 1.0]]), np.array([0.5, 1.5, 3.0])
+    shape = np.array([[-1, 1], [1, 0], [0, 1]])
+    whole = shape @ sampling @ shape.T
+    draws = rng.multivariate_normal([0, 0], sampling, 20_000) @ shape.T
+    draws = draws + rng.normal(size=draws.shape) * np.sqrt(noise)
+    found = [combined(d, np.diag(whole) + noise, np.diag(whole)) for d in draws]
+    np.testing.assert_allclose(np.cov(np.array([f[0] for f in found]).T), found[0][1], atol=0.1)
+    np.testing.assert_allclose(found[0][2], sampling)
+    assert np.isnan(combined([0, 0, 0], [np.nan, 1, 1], [1, 1, 1])[1]).all()
+
+
+def test_three_estimates_are_put_together_when_one_has_hardly_any_noise():
+    """An inverse ended a call that was paid for: `LinAlgError`, found by a replay."""
+    means, covariance, _ = combined([1.0, 0.2, 0.9], [1e-20, 2.0, 3.0], [0.0, 0.0, 0.0])
+    np.testing.assert_allclose(means, [0.08, 1.08])
+    np.testing.assert_allclose(covariance, np.full((2, 2), 1.2))
+    means, covariance, _ = combined([1.0, 0.2, 0.9], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(means, [0.2, 0.9])
+    np.testing.assert_array_equal(covariance, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("variance", [-1e-12, 0.0, np.nan])
+def test_a_variance_that_rounding_made_negative_is_none(variance):
+    """The pseudoinverse of what is no number raises an error, in a call that was paid for."""
+    treatment = np.diag([variance, 1.0])
+    found = remainder(np.eye(4), treatment, np.ones(2), 100.0, np.ones(2), 0.5)
+    assert np.isnan(found).all()
+
+
+def test_the_remainder_is_the_variance_of_the_product_of_errors():
+    rng = np.random.default_rng(2)
+    n, share, w = 4000, 0.3, 2
+    x = np.column_stack([np.ones(n), rng.normal(size=n)])
+    e = np.full(n, share)
+    information = (x * (e * (1 - e))[:, None]).T @ x
+    own = np.linalg.inv(information)
+    treatment = 3 * own
+    outcomes = np.kron(np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.02, 0.005], [0.005, 0.03]]))
+    found = remainder(outcomes, treatment, np.sqrt(np.diag(own)), n, np.ones(2), share)
+    g = rng.multivariate_normal(np.zeros(w), treatment, 40_000)
+    d = rng.multivariate_normal(np.zeros(2 * w), outcomes, 40_000)
+    moment = x.T @ x / n
+    without = share * np.einsum("ri,ij,rj->r", g, moment, d[:, :w])
+    treated = -(1 - share) * np.einsum("ri,ij,rj->r", g, moment, d[:, w:])
+    np.testing.assert_allclose(found, np.cov(without, treated), rtol=0.05)
+    assert np.isnan(remainder(outcomes * np.nan, treatment, np.ones(w), n, np.ones(2), 0.3)).all()
+    np.testing.assert_allclose(without_noise(treatment, np.sqrt(np.diag(own))), own)
+
+
+OUTCOMES = [("gaussian", sm.families.Gaussian()), ("binomial", sm.families.Binomial())]
+
+
+@pytest.mark.parametrize(("name", "kind"), OUTCOMES)
+@pytest.mark.parametrize("known", [False, True])
+def test_models_say_how_scores_vary(name, kind, known):
+    n, overlap = 60_000, (0.05, 0.95)
+    X, t, y = steep(n, name, np.random.default_rng(5))
+    t = np.random.default_rng(6).random(n) < 0.3 if known else t
+    fits = [sm.GLM(y[t == k], X[t == k], family=kind).fit() for k in (0, 1)]
+    m = [fit.predict(X) for fit in fits]
+    logit = sm.GLM(t.astype(float), X, family=sm.families.Binomial()).fit()
+    e = np.full(n, 0.3) if known else np.clip(logit.predict(X), *overlap)
+    scores = np.array([m[0] + (~t) * (y - m[0]) / (1 - e), m[1] + t * (y - m[1]) / e])
+    exactly = np.array([np.diff(scores, axis=0)[0], *scores]).var(axis=1) / n
+    both = np.zeros((6, 6))
+    both[:3, :3], both[3:, 3:] = (fit.cov_params() for fit in fits)
+    treatment = logit.params
+    if known:
+        treatment, overlap = np.array([np.log(3 / 7), 0.0, 0.0]), (0.3, 0.3)
+    given = (np.array([fit.params for fit in fits]), both, treatment, family_from(name), float(n),
+             t.mean(), overlap)  # fmt: skip
+    np.testing.assert_allclose(scores_by_models(*given), exactly, rtol=0.15)
+    unknown = scores_by_models(given[0], both * np.nan, *given[2:])
+    assert np.array_equal(unknown, np.zeros(3))
+    assert np.array_equal(scores_by_models(given[0], -both, *given[2:]), np.zeros(3))
