@@ -157,9 +157,9 @@ def main():
         f"eps = 1, delta = {DELTA:g}; d + 1 coefficients in as many runs as the last column says. "
         "Gamma responses have shape 1.5, counts alpha .8. Blank: coefficients without an interval. "
         "Width: the median of standard errors over those without noise, as the fit has them. Made "
-        "by `tests/benchmarks/bench_glm_coverage.py`. Two dummies with a mean of .5 cover least: "
-        "5% of the rows have the first, and nearly all of these the outcome, so it is nearly "
-        "separated."
+        "by `tests/benchmarks/bench_glm_coverage.py`. A rare outcome of a probit "
+        "covers least. Of two dummies with a mean of .5 many slopes are blank: 5% of the rows have "
+        "the first, and nearly all of these the outcome, so it is nearly separated."
     )
     real = [held_out(*table) for table in ([] if given.quick or given.family else real_tables())]
     if real:
