@@ -264,8 +264,8 @@ def test_a_row_is_the_same_bits_alone_and_among_others(each, columns, kind):
                 )
 
 
-def test_how_short_a_row_is_does_not_depend_on_others_where_squares_are_hardly_there(use_threads):
-    """With a limit whose square is of a few bits a row was short alone, and shortened in company."""
+def test_rows_are_short_alone_and_beside_others_where_squares_have_few_bits(use_threads):
+    """A row was left as it is alone, and shortened beside a long one."""
     use_threads(1)
     limit = 1.0382362807759372e-161
     how = recipe([0, 1], limits=math.inf, row_limit=limit, intercept=False)
