@@ -94,3 +94,15 @@ def test_models_say_how_scores_vary(name, kind, known):
     unknown = scores_by_models(given[0], both * np.nan, *given[2:])
     assert np.array_equal(unknown, np.zeros(3))
     assert np.array_equal(scores_by_models(given[0], -both, *given[2:]), np.zeros(3))
+
+
+@pytest.mark.parametrize("size", [1e60, 1e170, 1e308])
+@pytest.mark.parametrize("name", ["gaussian", "binomial"])
+def test_models_of_any_size_are_no_error(name, size):
+    """A power of a Python float raises an error where one of an array does not."""
+    outcomes, treatment = np.full((2, 3), size), np.array([0.0, 1.0, 1.0])
+    found = scores_by_models(
+        outcomes, np.eye(6), treatment, family_from(name), 100.0, 0.5, (0.05, 0.95)
+    )
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()

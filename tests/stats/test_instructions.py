@@ -262,3 +262,14 @@ def test_a_row_is_the_same_bits_alone_and_among_others(each, columns, kind):
                 np.testing.assert_array_equal(
                     found[1].view(np.int64), responses[order].view(np.int64)
                 )
+
+
+def test_rows_are_short_alone_and_beside_others_where_squares_have_few_bits(use_threads):
+    """A row was left as it is alone, and shortened beside a long one."""
+    use_threads(1)
+    limit = 1.0382362807759372e-161
+    how = recipe([0, 1], limits=math.inf, row_limit=limit, intercept=False)
+    how.centre, how.inverse_scale = [0.0, 0.0], [1.0, 1.0]
+    X = np.array([[0.9347, 0.3496], [50.0, 50.0]]) * limit
+    alone, beside = (made(X[rows], np.zeros(len(rows)), how)[0][0] for rows in ([0], [0, 1]))
+    np.testing.assert_array_equal(alone, beside)

@@ -9,6 +9,12 @@
 #include "dpreg/stats/row_losses.hpp"
 
 namespace dpreg {
+namespace {
+
+/// Below this limit, squares are rounded by so much that they do not tell which norms are short.
+constexpr double kLeastShort = 0x1p-500;
+
+}  // namespace
 
 /// The steps from records to rows, one record a lane.
 struct RowMaker::Steps {
@@ -268,7 +274,8 @@ RowMaker::RowMaker(const MatrixView& x, const VectorView& y, const Standardisati
       limit_(row_limit(how)),
       steps_per_unit_(kRowSteps / limit_),
       most_square_(row_norm(width_) * row_norm(width_)),
-      short_square_((1 - 0x1p-40) * how.row_limit * how.row_limit) {
+      short_square_(how.row_limit < kLeastShort ? -1.0
+                                                : (1 - 0x1p-40) * how.row_limit * how.row_limit) {
     check_public(x, y, how);
     for (std::size_t j = 0; j < used(); ++j) {
         limited_ = limited_ || how.low[j] > -HUGE_VAL || how.high[j] < HUGE_VAL;

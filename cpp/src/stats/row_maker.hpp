@@ -87,7 +87,7 @@ private:
     double limit_;
     double steps_per_unit_;
     double most_square_;
-    double short_square_;       ///< squares up to this are those of norms below the limit
+    double short_square_;       ///< squares up to this are of norms below the limit; -1: none
     bool limited_ = false;      ///< there are limits of cells
     std::size_t adjacent_ = 0;  ///< so many columns, the first, lie next to one another
     RowMap map_;

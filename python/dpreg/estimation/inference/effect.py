@@ -83,6 +83,7 @@ def remainder(
     )
 
 
+@np.errstate(all="ignore")  # numbers that were released may be of any size
 def scores_by_models(
     outcomes: Doubles, sampling: Doubles, treatment: Doubles, family: Family,
     units: float, share: float, overlap: tuple[float, float],
@@ -144,7 +145,7 @@ def _weighted_slopes(
     weights = np.array([(1 - chance) / (1 - moved) ** 2, chance / moved**2])
     found = np.empty(2)
     for k, line in enumerate(outcomes):
-        beside = np.sqrt(max(float(line @ apart @ line) - float(along @ line) ** 2, 0.0))
+        beside = np.sqrt(np.maximum(line @ apart @ line - np.square(along @ line), 0.0))
         predictors = moments[0] @ line + (along @ line) * points[:, None] + beside * points
         found[k] = (weights[k] * shares) @ family.slope(predictors) @ shares
     return found
