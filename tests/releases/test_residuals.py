@@ -11,7 +11,13 @@ import pytest
 
 import dpreg
 from dpreg.base.families import BINOMIAL, GAMMA, GAUSSIAN, POISSON, NegativeBinomial, Quantile
-from dpreg.estimation.inference.residuals import Diagnostics, calibration, fit_stats_from, quantiles
+from dpreg.estimation.inference.residuals import (
+    Diagnostics,
+    FitStats,
+    calibration,
+    fit_stats_from,
+    quantiles,
+)
 from dpreg.estimation.releases import residuals
 from dpreg.estimation.releases.residuals import (
     Line,
@@ -90,6 +96,12 @@ def test_stats_of_sums_without_noise_are_those_of_least_squares():
 def test_hidden_variances_are_not_numbers():
     found = fit_stats_from(np.full(7, 1.0), np.full(7, 50.0), 1.0, 1.0)
     assert np.isnan([found.rsquared, found.scale, found.rsquared_error, found.scale_error]).all()
+
+
+def test_squares_that_are_zero_in_doubles_are_no_error():
+    found = FitStats(rsquared=1.0, rsquared_error=0.0, scale=-0.0, scale_error=0.1, most_residual=1)
+    assert found.sigma == 0
+    assert np.isnan(found.sigma_error)
 
 
 def test_quantiles_and_shares_from_counts():

@@ -34,8 +34,8 @@ class FitStats:
 
     @property
     def sigma_error(self) -> float:
-        """Standard error of `sigma`, by the delta method."""
-        return self.scale_error / (2 * self.sigma)
+        """Standard error of `sigma`, by the delta method; NaN of squares that are 0."""
+        return self.scale_error / (2 * self.sigma) if self.scale != 0 else math.nan
 
 
 @dataclass(frozen=True, slots=True)
