@@ -13,11 +13,7 @@ from dpreg.base.errors import Argument
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds, level_places, wide_places
-from dpreg.data.class_likelihoods import (
-    CumulativeLikelihood,
-    Likelihood,
-    MultinomialLikelihood,
-)
+from dpreg.data.class_likelihoods import CumulativeLikelihood, Likelihood, MultinomialLikelihood
 from dpreg.data.class_steps import RowsOfStep
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms

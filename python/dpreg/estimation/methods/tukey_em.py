@@ -11,14 +11,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import (
-    Argument,
-    ArgumentError,
-    BudgetError,
-    Setting,
-    unusable,
-    write,
-)
+from dpreg.base.errors import Argument, ArgumentError, BudgetError, Setting, unusable, write
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
@@ -34,21 +27,10 @@ from dpreg.estimation.base import (
 from dpreg.estimation.blocks.block_glm import fit_glm_blocks
 from dpreg.estimation.blocks.model_rows import assigned, rows_of_models
 from dpreg.estimation.blocks.model_vector import Layout, coefficients
-from dpreg.estimation.blocks.tukey_report import (
-    NOT_PASSED,
-    advice_on,
-    declined,
-    parts_of,
-    too_few,
-)
+from dpreg.estimation.blocks.tukey_report import NOT_PASSED, advice_on, declined, parts_of, too_few
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
-from dpreg.estimation.planning.tukey import (
-    TukeyPlan,
-    most_units,
-    plan_tukey,
-    small_batch_factor,
-)
+from dpreg.estimation.planning.tukey import TukeyPlan, most_units, plan_tukey, small_batch_factor
 from dpreg.estimation.planning.tukey_law import release_law
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.doors import noisy_counts, tukey

@@ -29,11 +29,7 @@ import numpy as np
 from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
-from dpreg.estimation.newton.curvature import (
-    left_for_scores,
-    measured,
-    score_rows,
-)
+from dpreg.estimation.newton.curvature import left_for_scores, measured, score_rows
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.levels import Beginning, beginning
@@ -180,10 +176,7 @@ def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
         release = replace(release, clipping=None)
     tail = fit.limits.tail
     cut = None if tail is None else tail.cut(fit.limits.limit)
-    times = (
-        fit.rows.limit / fit.model.usual,
-        fit.limits.limit / fit.limits.norm,
-    )
+    times = (fit.rows.limit / fit.model.usual, fit.limits.limit / fit.limits.norm)
     start = None
     if terms.family.least_squares:
         start = start_from(begun, fit.model.found, fit.path, fit.limits.squares, fit.top)

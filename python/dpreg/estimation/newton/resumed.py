@@ -154,13 +154,7 @@ def _residual(seen: _Seen, sampling: float) -> float:
 
 
 def _averaged(
-    before: Whitening,
-    known: Moments,
-    seen: Moments,
-    residual: float,
-    *,
-    centred: bool,
-    whole: bool,
+    before: Whitening, known: Moments, seen: Moments, residual: float, *, centred: bool, whole: bool
 ) -> Whitening:
     width, wrong = before.width, seen.matrix - np.eye(before.width)
     doubt, noise = known.variance, seen.variance

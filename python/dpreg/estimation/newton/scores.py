@@ -28,12 +28,7 @@ _PRODUCT_NOISE = 0.3
 
 
 def noisy_score(
-    rows: MappedRows,
-    theta: Doubles,
-    limit: float,
-    label: str,
-    noise: GaussianReleases,
-    mu: float,
+    rows: MappedRows, theta: Doubles, limit: float, label: str, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float]:
     """Release the sum of the scores of units, each shortened to `limit`.
 
@@ -66,12 +61,7 @@ def noisy_products(
 
 
 def noisy_curvature(
-    rows: MappedRows,
-    theta: Doubles,
-    limit: float,
-    label: str,
-    noise: GaussianReleases,
-    mu: float,
+    rows: MappedRows, theta: Doubles, limit: float, label: str, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
 

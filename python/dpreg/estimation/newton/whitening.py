@@ -109,12 +109,7 @@ def whiten(
 
 
 def whiten_columns(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    noise: GaussianReleases,
-    *,
-    small: bool,
+    design: Design, scales: Scales, units: StandardUnits, noise: GaussianReleases, *, small: bool
 ) -> Whitening:
     """As `whiten`, without a response: `theta` and `residual` are 0.
 
@@ -186,8 +181,7 @@ def _look(
         before,
         theta=before.theta + step,
         residual=max(
-            square - 2 * float(step @ products) + float(step @ moments.matrix @ step),
-            least,
+            square - 2 * float(step @ products) + float(step @ moments.matrix @ step), least
         ),
         moments=moments.turned(by),
         limit=min(before.limit, limit),

@@ -256,14 +256,7 @@ class Study:
 
 
 def model_plan(
-    study: Study,
-    n: object,
-    d: object,
-    eps: object,
-    delta: float,
-    *,
-    effect: object,
-    power: object,
+    study: Study, n: object, d: object, eps: object, delta: float, *, effect: object, power: object
 ) -> ModelPlan:
     """Plan a model that has a table of its own; arguments are those of `dp_plan`."""
     of = study.model()

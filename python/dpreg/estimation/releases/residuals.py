@@ -193,11 +193,7 @@ class ResidualCells:
 
 
 def released_extras(
-    design: Design,
-    scales: Scales,
-    params: Doubles,
-    noise: GaussianReleases,
-    extras: Extras,
+    design: Design, scales: Scales, params: Doubles, noise: GaussianReleases, extras: Extras
 ) -> tuple[FitStats | None, Diagnostics | None]:
     """Spend what was put aside for them.
 
@@ -236,12 +232,7 @@ def _usual(counts: Doubles, scales: Scales) -> float:
 
 
 def _fit_stats(
-    design: Design,
-    scales: Scales,
-    line: Line,
-    usual: float,
-    noise: GaussianReleases,
-    mu: float,
+    design: Design, scales: Scales, line: Line, usual: float, noise: GaussianReleases, mu: float
 ) -> FitStats:
     wider = max(1.0, scales.units * mu / noise.rows / _UNITS) ** 0.2
     most = _MOST * wider * usual / _THREE_QUARTERS
@@ -255,12 +246,7 @@ def _fit_stats(
 
 
 def _diagnostics(
-    design: Design,
-    scales: Scales,
-    line: Line,
-    usual: float,
-    noise: GaussianReleases,
-    mu: float,
+    design: Design, scales: Scales, line: Line, usual: float, noise: GaussianReleases, mu: float
 ) -> Diagnostics:
     low, high = float(scales.low[-1]), float(scales.high[-1])
     if line.kind == "response":
