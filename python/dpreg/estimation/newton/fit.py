@@ -49,6 +49,7 @@ from dpreg.estimation.newton.newton import (
 )
 from dpreg.estimation.newton.products import followed, with_products
 from dpreg.estimation.newton.resumed import resumed_whitening
+from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
 from dpreg.estimation.newton.secant import Observation, Path
@@ -101,11 +102,7 @@ def newton_passes(family: Family) -> int:
 def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release | Declined:
     """Fit a family with errors.
 
-    Parameters
-    ----------
-    begun : Standardised
-    start : Beginning, optional
-        Released: coordinates of rows; None: those that counts of levels of the rows say.
+    start: released: coordinates of rows; None: those that counts of levels of the rows say.
 
     Privacy
     -------
@@ -159,7 +156,7 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + _KNOWN**2
     path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
-    newton_known(rows, path, n, noise, limits, left_for_scores(begun), model)
+    newton_known(Rounds(rows, path, n, noise, limits, model), left_for_scores(begun))
     fit = with_products(begun, model, path, limits, rows, 0.0)
     share = followed(fit, n)
     path.curvature = share @ path.curvature @ share
@@ -190,7 +187,7 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
     mu = begun.noise.share(left)
     first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units, mu)
-    newton_small(rows, path, begun.scales.units, begun.noise, first, left, model)
+    newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model), left)
     return Fit(model, path, first, rows, 0.0, None, math.inf)
 
 
@@ -215,7 +212,7 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     seen = None
     if not model.family.least_squares:
         path = _path(model, _GUESSED, n)
-        first_score(rows, path, n, noise, first, left_for_scores(begun), model)
+        first_score(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
     before = model.found.change
     model = measured(begun, model, top)
@@ -286,5 +283,5 @@ def _rounds(
     if seen is not None:
         path.add(seen)
     first = replace(first, groups=_groups_of(begun, model))
-    limits = newton(rows, path, n, noise, first, left_for_scores(begun), model)
+    limits = newton(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
     return with_products(begun, model, path, limits, rows, top)
