@@ -43,13 +43,8 @@ class ColumnMoments:
 def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> ColumnMoments:
     """Release second moments of columns with all that is left but a share.
 
-    Parameters
-    ----------
-    begun : Standardised
-    units : StandardUnits
-        Of the columns.
-    aside : float
-        Share of the squared mu that is kept for later.
+    units: of the columns.
+    aside: share of the squared mu that is kept for later.
 
     Privacy
     -------

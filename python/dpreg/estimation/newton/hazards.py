@@ -124,16 +124,10 @@ class Cells:
     ) -> Cells:
         """Return those of rows.
 
-        Parameters
-        ----------
-        units : StandardUnits
-            Of the rows.
-        scales : Scales
-            Of the rows.
-        found : Whitening
-            Of the covariates of records, with their intercept.
-        records : StandardUnits
-            Of these.
+        units: of the rows.
+        scales: of the rows.
+        found: of the covariates of records, with their intercept.
+        records: of these.
         """
         periods = rows.periods
         count, strata, covariates = periods.count, len(rows.strata), len(rows.covariates)
@@ -190,14 +184,9 @@ def working_hazards(
 ) -> Linearised:
     """Return where scores begin, in coordinates in which the curvature of an event is 1.
 
-    Parameters
-    ----------
-    start : tuple of two arrays
-        Slopes along coordinates, and logarithms of hazards of cells.
-    scales : Scales
-        Their units are events.
-
-    Others are what was released.
+    start: slopes along coordinates, and logarithms of hazards of cells.
+    scales: their units are events.
+    Other arguments are what was released.
     """
     k, total, (slopes, log_hazards) = cells.size, scales.units, start
     noise = sums.deviation

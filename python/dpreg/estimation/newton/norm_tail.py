@@ -42,12 +42,8 @@ _DEVIATIONS = 2.0
 def bins_around(norm: float, octaves: int) -> Edges:
     """Return where bins of norms begin, in half octaves of `_core.LEAST_SCORE_BIN`.
 
-    Parameters
-    ----------
-    norm : float
-        The typical one.
-    octaves : int
-        Bins are half octaves up to so many octaves above it.
+    norm: the typical one.
+    octaves: bins are half octaves up to so many octaves above it.
     """
     typical = round(2 * math.log2(norm)) - _core.LEAST_SCORE_BIN
     fine = np.arange(typical - 2 * _BELOW, typical + 2 * octaves)
@@ -81,17 +77,11 @@ class ClearBins:
 class NormTail:
     """What goes on beyond a norm, as a mean over shapes of tails that fit noisy counts.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (bins,)
-        Noisy numbers of units by their norm.
-    starts : ndarray of int, shape (bins,)
-        As of `bins_around`; the last bin has no end.
-    deviation : float
-        Of the noise in each.
-    most : float
-        No norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was 1
-        in a tenth, were said to be clipped by 30 to 51 errors in 4 of 14 fits.
+    counts: shape (bins,): noisy numbers of units by their norm.
+    starts: shape (bins,): as of `bins_around`; the last bin has no end.
+    deviation: of the noise in each.
+    most: no norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was
+        1 in a tenth, were said to be clipped by 30 to 51 errors in 4 of 14 fits.
 
     Attributes
     ----------
@@ -205,15 +195,9 @@ class NormTail:
 def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
     """Return the limit at which sums with noise `limit` / `mu` are best.
 
-    Parameters
-    ----------
-    limits : ndarray, shape (m,)
-    excess : ndarray, shape (..., m)
-        What norms exceed each limit by, added up.
-
-    Returns
-    -------
-    ndarray, shape (...)
+    limits: shape (m,).
+    excess: shape (..., m): what norms exceed each limit by, added up.
+    Returns an array of shape (...).
     """
     return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
 

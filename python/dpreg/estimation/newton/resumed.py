@@ -60,18 +60,11 @@ def resumed_whitening(
     Where they say what was expected, they and the start are averaged by what is wrong with each;
     otherwise they count more, as more was wrong with the start than was thought.
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    scales : Scales
-        As `resumed_scales` returned them.
-    units : StandardUnits
-        Of `scales`.
-    noise : GaussianReleases
-    start : Start
-    small : bool
-        Norms of scores will not be counted, so that the mean square of residuals is measured too.
+    design: private.
+    scales: as `resumed_scales` returned them.
+    units: of `scales`.
+    small: norms of scores will not be counted, so that the mean square of residuals is measured
+        too.
 
     Privacy
     -------

@@ -17,15 +17,9 @@ def estimand(
 
     Everything here is public: the limits, noisy counts, and what was released.
 
-    Parameters
-    ----------
-    rows, scores : float
-        Clipping thresholds of their norms, as multiples of the typical norm.
-    cut : ScoreCut or None
-        What the limit takes off scores; None: norms were not counted.
-    family : Family
-    release : Release
-        With its covariance and `clipping`.
+    rows, scores: clipping thresholds of their norms, as multiples of the typical norm.
+    cut: what the limit takes off scores; None: norms were not counted.
+    release: with its covariance and `clipping`.
     """
     target = _without_limits(family)
     if family.counting:  # scores stop; what is left out has mean 0 where the model holds

@@ -32,11 +32,8 @@ def noisy_score(
 ) -> tuple[Doubles, float]:
     """Release the sum of the scores of units, each shortened to `limit`.
 
-    Returns
-    -------
-    score : ndarray, shape (width,)
-    deviation : float
-        Of the noise in each entry.
+    Returns score: shape (width,).
+    and deviation: of the noise in each entry.
     """
     noisy, scale = noise.release(label, rows.score(theta, limit), mu)
     step = limit / _core.SCORE_STEPS
@@ -48,11 +45,8 @@ def noisy_products(
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over units, v the score shortened to `limit`.
 
-    Returns
-    -------
-    products : ndarray, shape (width, width)
-    deviation : float
-        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    Returns products: shape (width, width).
+    and deviation: of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
     sums = rows.score_products(theta, limit)
     matrix, scale = symmetric("second moments of scores", sums, noise, mu)
@@ -65,16 +59,9 @@ def noisy_curvature(
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
 
-    Parameters
-    ----------
-    limit : float
-        To which v is shortened.
-
-    Returns
-    -------
-    curvature : ndarray, shape (width, width)
-    deviation : float
-        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    limit: to which v is shortened.
+    Returns curvature: shape (width, width).
+    and deviation: of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
     matrix, scale = symmetric(label, rows.curvature(theta, limit), noise, mu)
     step = (limit / _core.ROW_STEPS) ** 2

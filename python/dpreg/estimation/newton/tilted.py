@@ -28,20 +28,12 @@ def tilted_start(table: Doubles, means: Doubles, deviations: Doubles) -> tuple[D
     The risk set starts with mean 0 and unit spread, and those with a high hazard leave it first: so
     means over events are largest in the first intervals.
 
-    Parameters
-    ----------
-    table : ndarray, shape (groups, K, 3 or 5)
-        Numbers of those with an event in an interval, censored inside it, censored at its end, and
-        who entered at its beginning and inside it.
-    means : ndarray, shape (groups * K, m)
-        Noisy means of covariates over the events of an interval.
-    deviations : ndarray, shape (groups * K,)
-        Of the noise in each.
-
-    Returns
-    -------
-    slopes : ndarray, shape (m,)
-    log_hazards : ndarray, shape (groups, K)
+    table: shape (groups, K, 3 or 5): numbers of those with an event in an interval, censored inside
+        it, censored at its end, and who entered at its beginning and inside it.
+    means: shape (groups * K, m): noisy means of covariates over the events of an interval.
+    deviations: shape (groups * K,): of the noise in each.
+    Returns slopes: shape (m,).
+    and log_hazards: shape (groups, K).
     """
     events = np.maximum(table[:, :, 0].ravel(), _LEAST)
     weights = 1 / (deviations**2 + 1 / events + _NOT_NORMAL**2)

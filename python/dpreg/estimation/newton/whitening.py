@@ -76,19 +76,11 @@ def whiten(
 ) -> Whitening:
     """Release second moments of rows with their residual, until all directions are seen.
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
-    units : StandardUnits
-        Of `scales`.
-    noise : GaussianReleases
-    begun : Beginning
-        Released.
-    small : bool
-        There are so few rows that two matrices have to do.
+    design: private.
+    scales: released.
+    units: of `scales`.
+    begun: released.
+    small: there are so few rows that two matrices have to do.
 
     Privacy
     -------

@@ -62,16 +62,9 @@ def working_model(
 ) -> WorkingModel:
     """Return the model with the mean response for all rows.
 
-    Parameters
-    ----------
-    family : Family
-    scales : Scales
-        Released.
-    units : StandardUnits
-    change : ndarray, shape (width, w)
-        What standardised rows are multiplied by.
-    given : tuple of int
-        Columns that are added to the linear predictor.
+    scales: released.
+    change: shape (width, w): what standardised rows are multiplied by.
+    given: columns that are added to the linear predictor.
     """
     mean = _inside(float(scales.centre[-1]), family, scales)
     predictor = family.predictor(mean)
