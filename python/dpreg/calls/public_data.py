@@ -10,6 +10,7 @@ import numpy as np
 from dpreg.base.errors import ArgumentError
 from dpreg.base.levels import Level
 from dpreg.base.text import counted
+from dpreg.calls.starts import levels_of
 from dpreg.data.changed_rows import without_offsets
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
@@ -110,10 +111,9 @@ def public_start(
         units=float(n),
         within=terms.within,
         offsets=problem.terms.offsets,
-        levels={n: tuple(c["levels"]) for n, c in schema_to_dict(problem.schema).items()
-                if c["levels"] is not None},
+        levels=levels_of(schema_to_dict(problem.schema)),
         source=f"public data of {formula!r}, {counted(n, 'row')}",
-    )  # fmt: skip
+    )
 
 
 def _check_varying(names: tuple[str, ...], centre: Any, scale: Any) -> None:

@@ -50,7 +50,7 @@ def start_for(
         used = ("is used only by ", Setting("method", "boosted_adassp"), " with standard errors")
         raise ArgumentError("start", used, leave_out("start"))
     found = _read(start, terms)
-    _check_same(found, terms, _levels(schema_to_dict(schema)))
+    _check_same(found, terms, levels_of(schema_to_dict(schema)))
     return found
 
 
@@ -117,7 +117,8 @@ def _other(difference: str) -> ArgumentError:
     return ArgumentError("start", f"is of another model: {difference}", _SAME, leave_out("start"))
 
 
-def _levels(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[object, ...]]:
+def levels_of(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[object, ...]]:
+    """Return the levels of the columns that have some, of a schema in plain data."""
     return {n: tuple(c["levels"]) for n, c in schema.items() if c["levels"] is not None}
 
 
@@ -135,7 +136,7 @@ def completed(
     return replace(
         start,
         offsets=() if terms is None else terms.offsets,
-        levels=_levels(schema),
+        levels=levels_of(schema),
         source=f"{privacy.mechanism} release of {formula!r}, certificate {digest}",
         seeded=privacy.seeded,
     )
