@@ -129,7 +129,7 @@ class AdaSSP:
         mu = noise.share(begun.left - begun.tail_share)
         row_limit = longest_row(self.row_factor, units)
         rows = standardised_rows(
-            design, scales, units, row_limit, winsorise=True, response_limit=self.response_limit
+            design, scales, units, row_limit, response_limit=self.response_limit
         )
         matrix, deviation = noisy_gram(rows, noise, mu)
         found = found_columns(scales, units, matrix, deviation)

@@ -19,7 +19,7 @@ from dpreg.estimation.newton.whitening import SQUARES_KEPT
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.standardised import VOTE_SHARE, Standardised, with_scales
+from dpreg.estimation.standardised import VOTE_SHARE, Standardised, scales_of_columns, with_scales
 from dpreg.privacy.certificate import Part
 
 # Parts of the reserve for discrete noise: no call has more stages.
@@ -91,10 +91,7 @@ class Stages:
         """Release the mean of a response, whose scale is found first unless it is known."""
         noise = self.stage(min(share, self.left))
         if known is None:
-            scales = column_scales(
-                design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
-            )
-            return self._fitted(label, _of_scores(design, noise, scales))
+            return self._fitted(label, _of_scores(design, noise, scales_of_columns(design, noise)))
         begun = _of_scores(design, noise, known.scales)
         return self._fitted(label, replace(begun, rare=known.rare, least=1 - known.kept))
 

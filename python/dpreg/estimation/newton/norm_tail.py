@@ -96,7 +96,7 @@ class NormTail:
         clear = np.where(counts > _SEEN * deviation, counts, 0.0)
         clear = clear if clear.any() else np.maximum(counts, 0.0)
         first = int(np.argmax(np.cumsum(clear) >= _BULK * clear.sum()))
-        self._start = _norm(float(starts[first]))
+        self._start = norm_of(float(starts[first]))
         shapes, prior = _shapes()
         tail = counts[first:]
         ends = np.minimum((starts[first:] - starts[first]) * _STEPS, _HALVES * _STEPS)
@@ -139,7 +139,7 @@ class NormTail:
         seen = np.flatnonzero(self._counts[first:] > _SEEN * self._deviation)
         last = int(ends[min(int(seen[-1]) + 2 if len(seen) else 2, len(ends) - 1)])
         below = np.maximum(self._counts[:first], 0.0)
-        middles = np.array([_norm(k + 0.5) for k in self._starts[1 : first + 1] - 1.0])
+        middles = np.array([norm_of(k + 0.5) for k in self._starts[1 : first + 1] - 1.0])
         total = float(below @ middles**2)
         total += self._start**2 * float(weights @ (units * _squares_to(last)))
         number = float(below.sum() + weights @ units)
@@ -154,14 +154,14 @@ class NormTail:
         clear = np.flatnonzero(self._counts > ALONE * self._deviation)
         counted, middles = self._counts[clear], self._middles[clear]
         end = min(int(clear[-1]) + 1, len(self._starts) - 1) if len(clear) else 0
-        top = _norm(float(self._starts[end]))
+        top = norm_of(float(self._starts[end]))
         return ClearBins(float(counted.sum()), float(counted @ middles**2), top)
 
     @property
     def _middles(self) -> Doubles:
         """Norms in the middle of each bin; where the last one begins."""
         between = (self._starts[:-1] + self._starts[1:]) / 2
-        return np.array([_norm(float(k)) for k in (*between, self._starts[-1])])
+        return np.array([norm_of(float(k)) for k in (*between, self._starts[-1])])
 
     def _seen_beyond(self) -> Doubles:
         """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
@@ -182,7 +182,7 @@ class NormTail:
 
     def cut(self, limit: float) -> ScoreCut:
         """Return what clipping at `limit` takes off the norms."""
-        ends = np.append([_norm(float(k)) for k in self._starts[1:]], np.inf)
+        ends = np.append([norm_of(float(k)) for k in self._starts[1:]], np.inf)
         counted = self._counts[ends > limit]
         surely = self._counts[1:][ends[:-1] > limit]
         reach = _DEVIATIONS * self._deviation
@@ -202,7 +202,8 @@ def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
     return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
 
 
-def _norm(k: float) -> float:
+def norm_of(k: float) -> float:
+    """Return where bin k of norms begins, in half octaves."""
     return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))
 
 

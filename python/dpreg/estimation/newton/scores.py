@@ -9,6 +9,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
+from dpreg.estimation.newton.norm_tail import norm_of
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.moments import symmetric
 from dpreg.estimation.releases.quantised import MappedRows
@@ -92,21 +93,21 @@ class ScoreNorms:
     @property
     def three_quarters(self) -> float:
         """Norm that three quarters of the units do not exceed."""
-        return _edge(self.bulk + 1)
+        return norm_of(self.bulk + 1)
 
     def root_mean_square(self) -> float:
         """Of the norms up to the largest bin that is told from noise; more than 0."""
         mean = self.sum_of_squares() / max(float(self._held.sum()), 1.0)
-        return max(math.sqrt(mean), _edge(0))
+        return max(math.sqrt(mean), norm_of(0))
 
     def sum_of_squares(self) -> float:
         """Of the norms up to the largest bin that is told from noise."""
-        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        middle = np.array([norm_of(k + 0.5) for k in range(len(self.counts))])
         return float(self._held @ middle**2)
 
     def left(self, limit: float) -> float:
         """Return what shortening to `limit` leaves of a norm, on average; 1 if none are seen."""
-        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        middle = np.array([norm_of(k + 0.5) for k in range(len(self.counts))])
         clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
         if not clear.any():
             return 1.0
@@ -150,7 +151,3 @@ def noisy_score_norms(
 ) -> ScoreNorms:
     """Release the numbers of units by the norm of their score."""
     return ScoreNorms(*noise.release(label, rows.score_norms(theta), mu))
-
-
-def _edge(k: float) -> float:
-    return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
-from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.errors import ArgumentError
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.observations import Totals
@@ -215,12 +215,6 @@ def magnitudes(
     counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
     found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
     return found, deviations
-
-
-def check_share_of_mu(name: str, share: float) -> None:
-    """Refuse a share of the squared mu, or of a part of it, that leaves nothing for one side."""
-    if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
-        raise unusable(name, f"between {LEAST_SHARE:g} and {1 - LEAST_SHARE:g}", share)
 
 
 def _noisy_counts(

@@ -13,13 +13,33 @@ from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
-from dpreg.estimation.blocks.model_rows import Partition
+from dpreg.estimation.blocks.model_rows import Partition, assigned, noisy_units
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.doors import lasso_votes
 from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
-from dpreg.estimation.selection.partition import draw_models, noisy_units
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.sealed import Sealed
+
+_MOST_MODELS = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """A partition of the units."""
+
+    count: int  # How many models.
+    batch: int  # How many units each may have, about.
+    assignment: Sealed[_core.Assignment]
+
+
+def draw_models(
+    design: Design, units: float, models: int, partition: Partition, bits: _core.BitSource
+) -> Models:
+    """Assign the units to `models` models, `units` being their noisy number."""
+    models = min(models, _MOST_MODELS)
+    batch = max(1, math.ceil(units / models))
+    return Models(models, batch, assigned(design, models, batch, partition, bits))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +57,7 @@ class _VoteOptions(ABC):
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.models is not None and not 1 <= self.models <= 2**20:
+        if self.models is not None and not 1 <= self.models <= _MOST_MODELS:
             raise unusable("models", "between 1 and 2**20", self.models)
         if not 0 <= self.penalty < math.inf:
             raise unusable("penalty", "finite and at least 0", self.penalty)
