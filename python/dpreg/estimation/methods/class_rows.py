@@ -139,7 +139,7 @@ def release_classes(
     steps = list(_FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS)
     walk = Walk(units.scales.units, bend=0.0)
     number = 0
-    while steps:
+    while True:  # the last step has all that is left
         (part, least), number = steps.pop(0), number + 1
         noise = spending.stage(part * spending.left)
         noise.rows = max_rows * classes.count  # from here on sums are over rows
@@ -165,7 +165,6 @@ def release_classes(
         held = likelihood.held(moved, shares)
         # The middle of few steps, or of long ones, would be far from the root.
         theta, before = held, held - (held - theta) * (0.0 if few else 1 - walk.told)
-    raise AssertionError("the last step has all that is left")
 
 
 def _likelihood(classes: Ordered | Baseline, shares: Doubles, terms: Terms) -> Likelihood:

@@ -16,7 +16,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.whitening import SQUARES_KEPT
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import VOTE_SHARE, Standardised, scales_of_columns, with_scales
@@ -26,7 +26,6 @@ from dpreg.privacy.certificate import Part
 _STAGES = 8
 # The share of treated rows is taken to be no nearer to 0 and 1.
 _LEAST_SHARE = 1e-3
-_ROUNDED_DOWN = 1 - 1e-9
 # Mean scores have no matrix of rows to pay for, and norms say how skewed they are: with the usual
 # 60, errors of 2,000 scores were 16% too small.
 _FEW_SCORES = 40.0
@@ -66,7 +65,7 @@ class Stages:
     def left(self) -> float:
         """Share of the squared mu that was not spent; a public number."""
         spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
-        return max(1 - spent / self._mu**2, 0.0) * _ROUNDED_DOWN
+        return max(1 - spent / self._mu**2, 0.0) * ROUNDED_DOWN
 
     def stage(self, share: float) -> GaussianReleases:
         """Return what may spend a share of the squared mu."""

@@ -53,7 +53,7 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.unit_rows import about_rows_used, most_rows_seen
-from dpreg.estimation.standardised import Standardised, releases_for, with_scales
+from dpreg.estimation.standardised import Standardised, few_rows, releases_for, with_scales
 
 # Of units by their number of records.
 _SIZES = 0.01
@@ -77,8 +77,6 @@ _NORMS, _LIMITS = 0.02, (1.7, 3.0)
 # And to this share of the variance of the events of an interval: without it, errors of 20,000
 # persons with 32 intervals were 1.6 times those without noise, for 1.2.
 _CHEAP, _FAR, _CHEAP_OF_EACH = 0.2, 8.0, 1.6
-# Records times the mu of 4% are fewer than this: two matrices have to do.
-_FEW, _FEW_SHARE = 60.0, 0.04
 # A table says that there are events where they are so many deviations of its noise.
 _SEEN = 2.0
 
@@ -235,7 +233,7 @@ def _whitened(
 
     None: not even their number is seen.
     """
-    small = scales.units * noise.share(_FEW_SHARE) / noise.rows < _FEW
+    small = few_rows(scales, noise)
     found = whiten_columns(design, scales, units, noise, small=small)
     if not found.width or small:  # then another matrix would leave little for scores
         return found if found.width else None

@@ -10,7 +10,7 @@ from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
-from dpreg.estimation.releases.quantised import SQUARED, RowLoss
+from dpreg.estimation.releases.quantised import RowLoss
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
@@ -122,9 +122,10 @@ def _noise_of_mean(scales: Scales) -> float:
 
 
 def loss_of(family: Family, scales: Scales) -> RowLoss:
-    """Return the loss of a row, given what was released of the response."""
-    if family.least_squares:
-        return SQUARED
+    """Return the loss of a row of a family that is not of least squares.
+
+    scales: released, with those of the response.
+    """
     if family.link == "log":
         low, high = predictor_range(scales)
         alpha = 1.0 if family.alpha is None else family.alpha

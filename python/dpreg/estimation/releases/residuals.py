@@ -11,7 +11,7 @@ from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.families import Family
 from dpreg.data.design import Design
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats, fit_stats_from
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
@@ -209,7 +209,7 @@ def released_extras(
             design.total(ResidualMagnitudes(line, float(scales.scale[-1]))),
             noise.put_aside(_MAGNITUDES),
         )
-    left = (1 - _MAGNITUDES * (counts is not None)) * (1 - 1e-9)
+    left = (1 - _MAGNITUDES * (counts is not None)) * ROUNDED_DOWN
     stats, found = None, None
     if extras.fit_stats:
         assert counts is not None
