@@ -81,8 +81,8 @@ class Standardised:
 
     @property
     def few_rows(self) -> bool:
-        """See the function of this name."""
-        return few_rows(self.scales, self.noise, self.few)
+        """Whether there are too few rows for many releases, as their noisy number has it."""
+        return self.scales.units * self.noise.share(_FEW_SHARE) / self.noise.rows < self.few
 
     @property
     def left(self) -> float:
@@ -226,11 +226,6 @@ def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: in
     scales = standardisation.release(design, noise, column_bounds(design.terms))
     vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
     return with_scales(design, noise, scales, vote, allowance.extras)
-
-
-def few_rows(scales: Scales, noise: GaussianReleases, least: float = _FEW) -> bool:
-    """Whether there are too few rows for many releases, as their noisy number has it."""
-    return scales.units * noise.share(_FEW_SHARE) / noise.rows < least
 
 
 def releases_for(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:

@@ -53,7 +53,7 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.unit_rows import about_rows_used, most_rows_seen
-from dpreg.estimation.standardised import Standardised, few_rows, releases_for, with_scales
+from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
 # Of units by their number of records.
 _SIZES = 0.01
@@ -118,7 +118,8 @@ def release_hazards(
     of_rows = expanded(design, rows, rows.periods.count, noise.rows, terms, order=rows.order)
     begun = with_scales(of_rows, noise, scales, 0.0)
     units = _covariate_units(records, design.terms, rows)
-    found = _whitened(design, records, units, noise) if _seen(table) else None
+    of_records = replace(with_scales(design, noise, records, 0.0), units=units)
+    found = _whitened(of_records) if _seen(table) else None
     if found is None:
         return _not_estimable(begun, records), table.cells
     events = expanded(design, RowsOfEvents(rows), 1, noise.rows, terms)
@@ -226,19 +227,17 @@ def _reach(
     return min(max(_WIDE * usual, math.sqrt(quiet * mu)), _WIDEST * usual), mu
 
 
-def _whitened(
-    design: Design, scales: Scales, units: StandardUnits, noise: GaussianReleases
-) -> Whitening | None:
+def _whitened(records: Standardised) -> Whitening | None:
     """Return coordinates in which covariates of records have mean 0 and unit spread.
 
     None: not even their number is seen.
     """
-    small = few_rows(scales, noise)
-    found = whiten_columns(design, scales, units, noise, small=small)
-    if not found.width or small:  # then another matrix would leave little for scores
+    noise, scales = records.noise, records.scales
+    found = whiten_columns(records)
+    if not found.width or records.few_rows:  # then another would leave little for scores
         return found if found.width else None
     limit, mu = _reach(noise, scales.units, math.sqrt(found.squares), _FINE)
-    mapped = mapped_rows(design, scales, units, found.rows, limit, kept=False)
+    mapped = mapped_rows(records.design, scales, records.units, found.rows, limit, kept=False)
     gram, deviation = noisy_gram(mapped, noise, mu, "second moments of rows, again")
     sizes = scales.units * np.outer(found.sizes, found.sizes)
     moments = found.moments.of_levels().seen(gram / sizes, (deviation / sizes) ** 2)
@@ -283,10 +282,7 @@ def _limit(events: Design, begun: Standardised, model: Linearised, cells: int) -
     cells: number of intervals of all strata.
     """
     noise, usual = begun.noise, model.usual
-    lengths = row_lengths(
-        events, begun.scales, begun.telling_units, model.found.rows, usual, noise,
-        noise.share(_NORMS),
-    )  # fmt: skip
+    lengths = row_lengths(replace(begun, design=events), model.found.rows, usual, _NORMS)
     best = lengths.limit(noise.share(begun.left / 2) * along(model.found.squares), 1.0, 1.0)
     low, high = _LIMITS
     share = min(_CHEAP, _CHEAP_OF_EACH / cells)

@@ -109,21 +109,19 @@ def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release |
     guarantee : what `begun` has left
     proof : newton.md
     """
-    noise, units, terms = begun.noise, begun.telling_units, begun.design.terms
-    small = begun.few_rows
-    standard = response_units(units, begun.scales)
-    args = (begun.design, begun.scales, standard, noise)
+    units, terms, small = begun.telling_units, begun.design.terms, begun.few_rows
+    standard = replace(begun, units=response_units(units, begun.scales))
     resumed = None
     if begun.start is not None:
-        resumed = resumed_whitening(*args, begun.start, small=small)
+        resumed = resumed_whitening(standard)
         if resumed is None:
             return started_anew(begun, newton_fit)
     if resumed is None or resumed.unseen.shape[1]:
         # Scales of a start have no counts of levels.
         first = start or beginning(
-            terms, begun.scales, standard, small=small, counted=begun.start is None
+            terms, begun.scales, standard.units, small=small, counted=begun.start is None
         )
-        found, resumed = whiten(*args, first, small=small), None
+        found, resumed = whiten(standard, first), None
     else:
         found = resumed
     fit = None
@@ -202,10 +200,7 @@ def _path(model: Linearised, guess: float, units: float) -> Path:
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
     noise, n, found = begun.noise, begun.scales.units, model.found
-    lengths = row_lengths(
-        begun.design, begun.scales, begun.telling_units, found.rows, model.usual, noise,
-        noise.share(_NORMS),
-    )  # fmt: skip
+    lengths = row_lengths(begun, found.rows, model.usual, _NORMS)
     top = lengths.top
     rows = score_rows(begun, model, top, kept=False)
     first = _first_norms(begun, model, rows, lengths, _NORMS, left_for_scores(begun) - _NORMS)
