@@ -245,8 +245,7 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
         raise _undeclared(name)
     read_terms(asked.formula, schema.columns)
     number = f"I({_number(left, name, levels)})"
-    request = replace(asked, formula=f"{number} ~ {right}")
-    problem = replace(session, request=request).pose()
+    problem = session.pose(f"{number} ~ {right}")
     if isinstance(problem, FormulaProblem) and name in problem.spec.regressors:
         why = f"{name!r} is the response and on the right too"
         raise FormulaError("formula", why, "leave it out on the right")

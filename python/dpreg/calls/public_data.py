@@ -75,9 +75,8 @@ def public_start(
     terms, (X, y, *_) = design.terms, opened(design.arrays())  # which are public
     n, width = len(y), X.shape[1] + int(terms.intercept)
     if n < max(_ROWS * width, 3):
-        raise ArgumentError(
-            "data", f"has {counted(n, 'complete row')} for {counted(width, 'coefficient')}"
-        )
+        few = f"has {counted(n, 'complete row')} for {counted(width, 'coefficient')}"
+        raise ArgumentError("data", few)
     columns = np.column_stack([X, y])
     centre, scale = columns.mean(axis=0), columns.std(axis=0)
     _check_varying((*terms.names, terms.response), centre, scale)

@@ -51,9 +51,8 @@ def options_of(asked: Request) -> TreatmentEffect:
     """Check what does not depend on the columns of the data."""
     arms: Arms = asked.method
     if arms.estimator not in _METHODS:
-        raise unusable(
-            "method", ("one of ", Choice(_METHODS)), arms.estimator, write("method", "aipw")
-        )
+        known = ("one of ", Choice(_METHODS))
+        raise unusable("method", known, arms.estimator, write("method", "aipw"))
     family = family_from(asked.family)
     if family not in (GAUSSIAN, BINOMIAL):
         wanted = (Value("gaussian"), " or ", Value("binomial"))

@@ -92,11 +92,9 @@ class Standardised:
     @property
     def declined(self) -> Declined | None:
         """What to say when the response was not found."""
-        return (
-            None
-            if self.scales.response_found
-            else response_not_found(self.scales, self.noise, COMPOSITION)
-        )
+        if self.scales.response_found:
+            return None
+        return response_not_found(self.scales, self.noise, COMPOSITION)
 
     def not_estimable(self) -> Declined:
         """Return what to say when no coefficient was found."""

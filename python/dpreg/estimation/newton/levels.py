@@ -85,9 +85,8 @@ class Beginning:
         """
         own, k = self.moments.guessed(), len(self.shares) - 1
         change = np.eye(len(self.change) - 1 + others, k + others, k - len(self.change) + 1)
-        change[: len(self.change) - 1, :k] = self.change[1:, 1:] * np.where(
-            own.levels[1:], size, 1.0
-        )
+        longer = np.where(own.levels[1:], size, 1.0)
+        change[: len(self.change) - 1, :k] = self.change[1:, 1:] * longer
         variance = np.full((k + others,) * 2, np.inf)
         variance[:k, :k] = own.variance[1:, 1:]
         unseen = np.zeros((len(change), self.unseen.shape[1]))

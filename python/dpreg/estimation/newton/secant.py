@@ -168,9 +168,8 @@ class Path:
         variance: shape (w, w): of the noise of an entry on its diagonal, and twice that of others.
         levels: shape (w,): coordinates of levels.
         """
-        found = (
-            Moments(self.curvature, 2 * self.doubt, levels).of_levels().seen(curvature, variance)
-        )
+        known = Moments(self.curvature, 2 * self.doubt, levels).of_levels()
+        found = known.seen(curvature, variance)
         values, vectors = np.linalg.eigh(found.matrix)
         size = max(float(np.trace(found.matrix)) / len(curvature), _LEAST)
         self.curvature = (vectors * np.clip(values, _LEAST * size, _LARGEST)) @ vectors.T

@@ -219,10 +219,6 @@ class SubLasso(_VoteOptions):
 
     batch: Literal["k", "d"] = "k"
 
-    def __post_init__(self) -> None:
-        # dataclasses with slots are copies of their class, which super() would not find.
-        _VoteOptions.__post_init__(self)
-
     def _models(self, units: float, k: int, d: int) -> int:
         return max(1, int(units) // (k if self.batch == "k" else d))
 
