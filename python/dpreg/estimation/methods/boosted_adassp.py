@@ -28,7 +28,7 @@ from dpreg.estimation.releases.moments import (
 )
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
-from dpreg.estimation.releases.standardisation import LEAST_SHARE, Scales
+from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
 from dpreg.privacy.cost import Cost
 
@@ -163,18 +163,13 @@ class BoostedAdaSSP:
             units = units.keeping(found)
             rows = standardised_rows(design, scales, units, limit)
         mu = noise.share(left * (1 - self.gram_share) / self.rounds)
-        estimate = self._boost(rows, gram, deviation, scales, noise, mu)
+        estimate = self._boost(begun, rows, gram, deviation, mu)
         return begun.released(estimate, units, None)
 
     def _boost(
-        self,
-        rows: MappedRows,
-        gram: Doubles,
-        gram_deviation: float,
-        scales: Scales,
-        noise: GaussianReleases,
-        mu: float,
+        self, begun: Standardised, rows: MappedRows, gram: Doubles, gram_deviation: float, mu: float
     ) -> Doubles:
+        noise, scales = begun.noise, begun.scales
         step = floored_inverse(gram, gram_deviation)
         theta, clip = np.zeros(len(gram)), self.first_clip
         thetas, deviations = [], []

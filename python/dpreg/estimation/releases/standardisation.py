@@ -130,9 +130,8 @@ class Standardisation:
         low[searched], high[searched] = -1.0, 1.0
         seen, deviations = np.ones(len(bounds), dtype=bool), np.zeros(len(bounds))
         if len(searched):
-            seen[searched], deviations[searched] = self._search(
-                rows, low, high, searched, noise, column_weights(searched, len(bounds))
-            )
+            found = self._search(rows, low, high, searched, noise)
+            seen[searched], deviations[searched] = found
         scales = self._moments(rows, low, high, given, seen, noise)
         enough = scales.units >= _ROWS * deviations[-1]
         return replace(scales, response_found=scales.response_found and bool(enough))
@@ -144,14 +143,13 @@ class Standardisation:
         high: Doubles,
         searched: Integers,
         noise: GaussianReleases,
-        weights: Doubles,
     ) -> tuple[Flags, Doubles]:
         """Set `low` and `high` of the columns in `searched`; only they cost anything.
 
         Returns whether the order of magnitude of each of them was found, and the deviations of
         the noise in the last histogram.
         """
-        mu = noise.share(self.magnitude_share)
+        weights, mu = column_weights(searched, len(low)), noise.share(self.magnitude_share)
         found, deviations = magnitudes(rows, searched, weights, noise, mu)
         high[searched] = [1.0 if size is None else size for size in found]
         low[searched] = -high[searched]

@@ -98,6 +98,7 @@ class _VoteOptions(ABC):
             groups=starts_of(design.terms),
         )
         scale = k * _core.VOTE_RANGE / epsilon_votes
+        margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
         votes = Part(
             f"{k} terms by the votes of {models.count} Lasso fits",
             epsilon_votes,
@@ -110,11 +111,11 @@ class _VoteOptions(ABC):
             chosen=tuple(chosen),
             ordered=True,
             parts=(counted, votes),
-            clarity=_clarity(d, scale, models.count),
+            clarity=_clarity(scale, margin, models.count),
             units=units,
             notes=(
                 f"{models.count} models of up to {models.batch} units each voted",
-                *_beyond_reach(d, scale, models.count),
+                *_beyond_reach(margin, models.count),
             ),
         )
 
@@ -223,9 +224,8 @@ class SubLasso(_VoteOptions):
         return max(1, int(units) // (k if self.batch == "k" else d))
 
 
-def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
+def _beyond_reach(margin: float, models: int) -> tuple[str, ...]:
     """Say so where no column can have votes enough."""
-    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
     if margin <= models:
         return ()
     return (
@@ -234,8 +234,7 @@ def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
     )
 
 
-def _clarity(d: int, scale: float, models: int) -> Clarity:
-    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+def _clarity(scale: float, margin: float, models: int) -> Clarity:
     return Clarity(
         score="votes",
         scale=scale,
