@@ -34,7 +34,7 @@ _FARTHEST = 256.0
 _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
-_ONE_SIDED = 0.7
+ONE_SIDED = 0.7
 # Number of units beyond a limit, at most and at least: by so many deviations of the noise.
 _DEVIATIONS = 2.0
 
@@ -199,7 +199,7 @@ def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
     excess: shape (..., m): what norms exceed each limit by, added up.
     Returns an array of shape (...).
     """
-    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
+    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (ONE_SIDED * excess) ** 2, axis=-1)])
 
 
 def norm_of(k: float) -> float:

@@ -12,6 +12,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.curvature import held_back
 from dpreg.estimation.newton.limits import Limits, along, count_norms
 from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.norm_tail import ONE_SIDED
 from dpreg.estimation.newton.scores import noisy_curvature, noisy_score
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.releases.accountant import GaussianReleases
@@ -33,8 +34,6 @@ _WIDER = 2.0
 # Norms are counted again after residuals fell by this share of their variance.  Without it there
 # was 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.
 _FALLEN = 0.1
-# Of what limits take off, on average, so much is on one side.
-_ONE_SIDED = 0.7
 # The curvature is released again after linear predictors have moved by this, for this share at
 # most, and for less each time after that; noise is this share of it, and rows are shortened to so
 # many root mean squares at least, or to so many times as much where that is cheap.
@@ -172,7 +171,7 @@ class Rounds:
 
     def _cut(self, limit: float) -> Doubles:
         """Return what a limit takes off each entry of the score of a row, where the path is."""
-        cut = _ONE_SIDED * self.limits.excess(limit) * along(self.width) / self.units
+        cut = ONE_SIDED * self.limits.excess(limit) * along(self.width) / self.units
         return np.asarray(cut / self._sizes)
 
     def _aim(self) -> None:
