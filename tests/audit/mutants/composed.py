@@ -205,7 +205,7 @@ PIPELINES = [
     ),
     Mutant(
         "number of models from the true n",
-        edited(two_stage, "noisy_units", ("min(max(0, count), most_units(epsilon))", f"{OPEN}(design.unit_count)[0]")),
+        edited(model_rows, "noisy_units", ("min(max(0, count), most_units(epsilon))", f"{OPEN}(design.unit_count)[0]")),
         ("pipelines",),
     ),
     Mutant(
