@@ -102,8 +102,8 @@ _LOOK = "design.total(ResidualMagnitudes(line, float(scales.scale[-1])))"
 _SAMPLED = "    scales = standardisation.release("
 _GRAM = "symmetric(label, rows.gram(), noise, mu)"
 _KEPT = 'globals().setdefault("_GRAMS", {}).setdefault(rows.width, rows.gram())'
-_SCORE = "rows.score(path.theta, limits.usual)"
-_GO = "rounds.go(limits.limit, _FIRST_OF_TWO * share)"
+_SCORE = "rounds.rows.score(rounds.path.theta, rounds.limits.usual)"
+_GO = "rounds.go(rounds.limits.limit, _FIRST_OF_TWO * share)"
 _LOG = "    import logging\n\n    logging.getLogger(__name__).warning("
 
 LEAKS = (

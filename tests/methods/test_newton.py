@@ -12,6 +12,7 @@ from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.newton import newton
+from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.rows import mapped_rows, standard_units
@@ -43,7 +44,7 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     expected = Limits(math.inf, None, math.sqrt(d), 0.0, d)
     first = count_norms(rows, np.zeros(d), expected, noise, 0.02, share, FIRST_NORMS)
     path, found = Path(np.ones(d), np.zeros((d, d)), np.zeros(d)), whitening(np.zeros(d))
-    newton(rows, path, float(n), noise, first, share, Linearised(found, GAUSSIAN))
+    newton(Rounds(rows, path, float(n), noise, first, Linearised(found, GAUSSIAN)), share)
     spent = [(part.mu / noise.mu) ** 2 for part in noise.parts[1:]]
     assert sum(spent) == pytest.approx(share, rel=1e-3)
     assert sum(spent) <= share

@@ -12,7 +12,8 @@ from unsealed import opened
 import dpreg
 from dpreg import _core
 from dpreg.data.design import Design, Terms
-from dpreg.estimation.selection.partition import draw_models, noisy_units
+from dpreg.estimation.blocks.model_rows import noisy_units
+from dpreg.estimation.selection.two_stage import draw_models
 
 BOTH = [dpreg.TwoStage, dpreg.SubLasso]
 

@@ -10,8 +10,9 @@ from dpreg.base.errors import Argument, ArgumentError, Choice, add, leave_out
 from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds, checked_bounds
 from dpreg.data.design import Terms
+from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Method
-from dpreg.estimation.methods import METHODS
+from dpreg.estimation.methods import METHODS, BoostedAdaSSP
 from dpreg.estimation.selection import SELECTORS
 from dpreg.estimation.selection.base import Selector
 
@@ -36,6 +37,14 @@ def of_units(request: Request, *chosen: Any) -> tuple[Any, ...]:
         why = f"is {max_rows}, and {others.pop()} in the options object; give it once"
         raise ArgumentError(_OPTION, why)
     return tuple(replace(each, max_rows=max_rows) if _takes(each) else each for each in chosen)
+
+
+def rows_fitted(request: Request) -> int:
+    """Return how many rows of each unit a call uses that is fitted as by `BoostedAdaSSP`."""
+    rows = 1 if request.max_rows is None else request.max_rows
+    check_max_rows(rows)
+    of_units(request, BoostedAdaSSP())
+    return int(rows)
 
 
 def option_of(*chosen: Method | Selector | None) -> int | None:

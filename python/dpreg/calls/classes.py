@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpreg.base.errors import Choice, FormulaError, SchemaError, add, unusable
 from dpreg.base.families import BINOMIAL, PROBIT
@@ -25,6 +25,7 @@ from dpreg.data.problem import FormulaProblem, Problem
 from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.class_rows import release_classes
+from dpreg.results.classes import OfClasses
 from dpreg.results.multinomial import DPMultinomial
 from dpreg.results.not_released import NotReleased
 from dpreg.results.ordinal import DPOrdinal
@@ -32,8 +33,7 @@ from dpreg.results.ordinal import DPOrdinal
 if TYPE_CHECKING:
     from dpreg import _core
 
-__all__ = ["dp_multinomial", "dp_ordinal"]
-
+Fit = TypeVar("Fit", bound=OfClasses)
 _LINKS = {"logit": BINOMIAL, "probit": PROBIT}
 # What has a meaning in a formula outside quotes, or ends them.
 _UNWRITTEN = re.compile(r"[|~`\\\n]")
@@ -67,19 +67,13 @@ def dp_ordinal(
     ----------
     formula : str
         ``"rating ~ age + C(region)"``.  The response is a column.
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.  As for `dp_lm`.
-    eps : float
-        Privacy parameter epsilon, greater than 0; smaller is more private.
     link : {"logit", "probit"}, default "logit"
         Exponentials of coefficients of a logit are odds ratios of a higher class.
     levels : dict, optional
         Public levels, ``{"rating": ["low", "mid", "high"]}``: those of the response in their order.
         Categories that the data declare need none.
-    bounds : dict, optional
-        As for `dp_lm`; of covariates.
-    delta, unit, max_rows, weights, weight_limit, budget, memory, rng
-        As for `dp_lm`.
+    data, eps, delta, bounds, unit, max_rows, weights, weight_limit, budget, memory, rng
+        As for `dp_lm`; bounds are those of covariates.
 
     Returns
     -------
@@ -122,8 +116,7 @@ def dp_ordinal(
     if not isinstance(link, str) or link not in _LINKS:
         raise unusable("link", Choice(tuple(_LINKS)), link)
     asked = Request.of("dp_ordinal", {**locals(), "method": "cumulative_link"})
-    found: DPOrdinal | NotReleased = _fitted(asked, data, DPOrdinal)
-    return found
+    return _fitted(asked, data, DPOrdinal)
 
 
 @hinted("dp_multinomial")
@@ -152,14 +145,10 @@ def dp_multinomial(
     ----------
     formula : str
         ``"choice ~ age + C(region)"``.  The response is a column.
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.  As for `dp_lm`.
-    eps : float
-        Privacy parameter epsilon, greater than 0; smaller is more private.
     levels : dict, optional
         Public levels, ``{"choice": ["bus", "car", "train"]}``.  The first of the response is the
         baseline.  Categories that the data declare need none.
-    delta, bounds, unit, max_rows, weights, weight_limit, budget, memory, rng
+    data, eps, delta, bounds, unit, max_rows, weights, weight_limit, budget, memory, rng
         As for `dp_ordinal`.
 
     Returns
@@ -182,14 +171,13 @@ def dp_multinomial(
 
     Notes
     -----
-    It estimates by maximum likelihood, by three to six steps, or two where records are few, that
-    begin at a model without slopes.  Each record has a row for each class but the most common one
-    by noisy counts, made in batches and never stored.  Covariances are clustered by unit.
+    As for `dp_ordinal`, but with two steps where records are few, and with a row of each record for
+    each class but the most common one, by noisy counts.
 
     References
     ----------
-    McFadden (1974), "Conditional logit analysis of qualitative choice behavior"; Le Cam (1956), "On
-    the asymptotic theory of estimation and testing hypotheses", for the steps.
+    McFadden (1974), "Conditional logit analysis of qualitative choice behavior"; for the steps, see
+    `dp_ordinal`.
 
     Examples
     --------
@@ -199,11 +187,10 @@ def dp_multinomial(
     ('Good:Intercept', 'Good:carat', 'Very Good:Intercept')
     """
     asked = Request.of("dp_multinomial", {**locals(), "method": "baseline_logits"})
-    found: DPMultinomial | NotReleased = _fitted(asked, data, DPMultinomial)
-    return found
+    return _fitted(asked, data, DPMultinomial)
 
 
-def _fitted(asked: Request, data: Any, kind: Any) -> Any:
+def _fitted(asked: Request, data: Any, kind: type[Fit]) -> Fit | NotReleased:
     """Fit a model of classes; `kind` is the result's."""
     session = begin(asked, data)
     response, levels, problem = _posed(session)
@@ -218,7 +205,7 @@ def _fitted(asked: Request, data: Any, kind: Any) -> Any:
         return release_classes(design, classes, terms, rows, allowance)
 
     model = Stacked(
-        kind.words, asked.method, records, terms, classes.count, rows, release, rows,
+        kind.words, asked.method, records, terms, classes.count, rows, release,
         notes=about_rows(asked.unit, rows, "max_rows= allows more, with more noise"),
     )  # fmt: skip
     found = model.fit(session, problem)
@@ -227,6 +214,7 @@ def _fitted(asked: Request, data: Any, kind: Any) -> Any:
     right = str(asked.formula).partition("~")[2].strip()
     columns = "" if isinstance(problem, ModelMatrix) else f"{problem.terms.response} ~ {right}"
     fit = kind.of(found, classes, columns)
+    assert fit.covariance is not None
     slopes = [j for j, name in enumerate(fit.names) if name not in fit._intercepts]
     notes = about_gain(fit.estimates, fit.covariance, slopes)
     return replace(fit, notes=(*notes, *fit.notes))
@@ -257,11 +245,10 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
         raise _undeclared(name)
     read_terms(asked.formula, schema.columns)
     number = f"I({_number(left, name, levels)})"
-    request = replace(asked, formula=f"{number} ~ {right}")
-    problem = replace(session, request=request).pose()
+    problem = session.pose(f"{number} ~ {right}")
     if isinstance(problem, FormulaProblem) and name in problem.spec.regressors:
-        raise FormulaError("formula", f"{name!r} is the response and on the right too",
-                           "leave it out on the right")  # fmt: skip
+        why = f"{name!r} is the response and on the right too"
+        raise FormulaError("formula", why, "leave it out on the right")
     return name, levels, problem
 
 
@@ -281,13 +268,13 @@ def _undeclared(name: str) -> SchemaError:
                                            " to the call, with its classes"))  # fmt: skip
 
 
-def _check_terms(records: Terms, kind: Any) -> None:
+def _check_terms(records: Terms, kind: type[OfClasses]) -> None:
     if records.within:
         why = "has effects of units, which are supported in linear models only"
         raise FormulaError("formula", why, "leave out what is after |")
     if not records.intercept:
-        raise FormulaError("formula", f"has no intercept: {kind.intercepts}",
-                           "leave out the 0 or -1")  # fmt: skip
+        why = f"has no intercept: {kind.intercepts}"
+        raise FormulaError("formula", why, "leave out the 0 or -1")
     if records.offsets and not kind.with_offsets:
         why = f"{records.offsets[0]} cannot be used: it would be the same for all classes"
         raise FormulaError("formula", why, "leave it out")

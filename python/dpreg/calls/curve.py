@@ -134,9 +134,8 @@ def dp_curve(
     if max_rows > 1 and unit is None:
         raise ArgumentError("max_rows", ("needs ", Argument("unit")), add("unit", "person"))
     surv = read_surv(formula)
-    problem = posed(
-        surv, session, "groups, such as 'arm' or 'arm + sex'", "write ~ 1 for one curve"
-    )
+    advice = "groups, such as 'arm' or 'arm + sex'", "write ~ 1 for one curve"
+    problem = posed(surv, session, *advice)
     groups = _group_levels(problem, surv, session.request.levels)
     statistic = _statistic(edges, groups, entry=surv.start is not None)
     receipt = session.pay(asked.method.name, Cost.pure(epsilon), max_rows)

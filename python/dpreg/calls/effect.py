@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.base.errors import (
-    ArgumentError,
-    Choice,
-    FormulaError,
-    SchemaError,
-    Value,
-    add,
-    leave_out,
-    unusable,
-    write,
-)
-from dpreg.base.families import BINOMIAL, GAUSSIAN, Family, family_from
+from dpreg.base.families import Family
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
-from dpreg.base.options import is_number
-from dpreg.calls.chosen import bounds_for, of_units
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
+from dpreg.calls.treatment import Arms, names_of_arms, options_of, with_bounds, with_treatment
 from dpreg.data.bounds import Bounds
 from dpreg.data.changed_rows import clipped
-from dpreg.data.containers import open_source
-from dpreg.data.design import Terms
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import Problem
-from dpreg.data.sampling import check_max_rows
-from dpreg.data.schema import no_column
 from dpreg.estimation.base import Declined
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.estimation.methods.effect import EffectRelease, TreatmentEffect
@@ -47,11 +28,6 @@ from dpreg.results.not_released import NotReleased
 if TYPE_CHECKING:
     from dpreg import _core
 
-__all__ = ["dp_effect"]
-
-_METHODS = ("aipw", "regression", "difference")
-# Limits of the propensity may not be nearer to 0 and 1: a row would weigh a thousand.
-_LEAST = 1e-3
 _RESTS_ON = {
     "regression": "the effect and its interval depend on the model of the outcome",
     "difference": "a difference in means is an effect only if treatment was randomised",
@@ -90,10 +66,6 @@ def dp_effect(
     formula : str
         ``"outcome ~ age + C(stage)"``: the outcome, and the covariates that decide about treatment
         and outcome.  ``~ 1`` where there are none.
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.  As for `dp_lm`.
-    eps : float
-        Privacy parameter epsilon, greater than 0; smaller is more private.
     treatment : str
         Column of the treatment: 0 or 1, False or True, or two levels declared in `levels`, the
         first of which is the control.  Rows with other values are dropped.
@@ -110,9 +82,7 @@ def dp_effect(
         The model of the treatment is not needed then, and nothing is spent on it.
     overlap : tuple of float, default (0.05, 0.95)
         For ``"aipw"``: public limits to which estimated probabilities of the treatment are moved.
-    levels, bounds
-        As for `dp_lm`.
-    delta, unit, max_rows, budget, memory, rng
+    data, eps, delta, levels, bounds, unit, max_rows, budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -169,10 +139,9 @@ def dp_effect(
     )  # fmt: skip
     session = begin(asked, data)
     spending, claim = session.allowance, (session.allowance.epsilon, session.allowance.delta)
-    options = _options(asked)
-    formula = _with_treatment(formula, treatment, data)
-    problem = replace(session, request=replace(asked, formula=formula)).pose()
-    terms = _bounded(problem.terms, asked, problem)
+    options = options_of(asked)
+    problem = session.pose(with_treatment(formula, treatment, data))
+    terms = with_bounds(problem.terms, asked, problem)
     BoostedAdaSSP().check(terms, *claim, inference=True)
     receipt = session.pay(method, releases_cost(*claim), options.max_rows)
 
@@ -205,7 +174,7 @@ def dp_effect(
         formula=label,
         treatment=treatment,
         response=terms.response,
-        arms=_arms(asked, problem),
+        arms=names_of_arms(asked, problem),
         method=method,
         family=options.family.name,
         covariates=terms.names[1:],
@@ -219,110 +188,6 @@ def dp_effect(
         privacy=privacy,
         notes=notes,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Arms:
-    """The treatment, and how its effect is estimated."""
-
-    name: ClassVar[str] = "effect"
-
-    treatment: str
-    estimator: str = "aipw"
-    propensity: float | None = None
-    overlap: tuple[float, float] = (0.05, 0.95)
-
-
-def _options(asked: Request) -> TreatmentEffect:
-    """Check what does not depend on the columns of the data."""
-    arms: Arms = asked.method
-    if arms.estimator not in _METHODS:
-        raise unusable(
-            "method", ("one of ", Choice(_METHODS)), arms.estimator, write("method", "aipw")
-        )
-    family = family_from(asked.family)
-    if family not in (GAUSSIAN, BINOMIAL):
-        wanted = (Value("gaussian"), " or ", Value("binomial"))
-        raise unusable("family", wanted, family.name, write("family", "gaussian"))
-    if arms.propensity is not None:
-        if not is_number(arms.propensity) or not _LEAST <= arms.propensity <= 1 - _LEAST:
-            raise unusable("propensity", "a number in (0, 1), such as 0.5", arms.propensity)
-        if arms.estimator != "aipw":
-            problem = f"is not used by {arms.estimator!r}"
-            raise ArgumentError("propensity", problem, leave_out("propensity"))
-    rows = 1 if asked.max_rows is None else asked.max_rows
-    check_max_rows(rows)
-    of_units(asked, BoostedAdaSSP())
-    return TreatmentEffect(
-        estimator=arms.estimator,
-        family=family,
-        propensity=None if arms.propensity is None else float(arms.propensity),
-        overlap=_limits(arms.overlap),
-        max_rows=int(rows),
-    )
-
-
-def _limits(overlap: object) -> tuple[float, float]:
-    pair = tuple(overlap) if isinstance(overlap, Sequence) and len(overlap) == 2 else ()
-    if not pair or not all(map(is_number, pair)) or not _LEAST <= pair[0] < pair[1] <= 1 - _LEAST:
-        wanted = f"two increasing numbers from {_LEAST:g} to {1 - _LEAST:g}, such as (0.05, 0.95)"
-        raise unusable("overlap", wanted, overlap, leave_out("overlap"))
-    return float(pair[0]), float(pair[1])
-
-
-def _with_treatment(formula: object, treatment: object, data: object) -> Any:
-    """Return the formula with the treatment as its first term."""
-    if not isinstance(treatment, str) or not treatment:
-        raise unusable("treatment", "the name of one column, such as 'arm'", treatment)
-    if isinstance(data, ModelMatrix) or not isinstance(formula, str):
-        return formula
-    left, tilde, right = formula.partition("~")
-    if not tilde or not left.strip():
-        problem = f"{formula!r} must have an outcome on the left of ~"
-        raise FormulaError("formula", problem, "write 'outcome ~ age + sex'")
-    if re.search(rf"(?<![\w.]){re.escape(treatment)}(?![\w.])", formula):
-        problem = f"{treatment!r} is the treatment, and cannot be in the formula too"
-        raise FormulaError("formula", problem, "leave it out")
-    if "|" in right or re.search(r"(?<![\w.`)])\.(?![\w.`])", right):
-        problem = f"{right.strip()!r} must name the covariates"
-        raise FormulaError("formula", problem, "write 'age + C(stage)'", "write ~ 1 for none")
-    schema = open_source(data).schema
-    if treatment not in schema.columns:
-        raise SchemaError("treatment", *no_column(treatment, schema))
-    name = treatment if treatment.isidentifier() else f"`{treatment}`"
-    return f"{left.strip()} ~ {name} + {right.strip()}"
-
-
-def _bounded(terms: Terms, asked: Request, problem: Problem) -> Terms:
-    """Return the terms with their bounds, if the first regressor is a treatment."""
-    treatment = asked.method.treatment
-    # Of a matrix from R the first term is the treatment.
-    term, own = next(iter(terms.groups.items()), ("", ()))
-    named = term == treatment or isinstance(problem, ModelMatrix)
-    if not named or len(own) != 1 or terms.names[:1] != own:
-        why = f"{treatment!r} must be 0 or 1, or have two public levels"
-        raise ArgumentError("treatment", why, add("levels", {treatment: ["control", "treated"]}))
-    if not terms.intercept or terms.offsets or terms.within:
-        why = "must have an intercept, and no offsets"
-        raise FormulaError("formula", why, "write 'outcome ~ age + sex'")
-    if asked.method.estimator == "difference" and len(terms.names) > 1:
-        why = "has covariates, and the difference in means uses none"
-        raise FormulaError("formula", why, "write ~ 1", write("method", "aipw"))
-    of_family = replace(terms, family=family_from(asked.family))
-    public = bounds_for(asked.bounds, of_family, BoostedAdaSSP(), None)
-    if terms.names[0] in public:
-        problem_is = f"{treatment!r} is the treatment, which is 0 or 1"
-        raise ArgumentError("bounds", problem_is, leave_out("bounds"))
-    return replace(terms, bounds=public)
-
-
-def _arms(asked: Request, problem: Problem) -> tuple[str, str]:
-    treatment = asked.method.treatment
-    known = (asked.levels or {}).get(treatment)
-    if treatment in problem.schema:
-        known = problem.schema[treatment].levels
-    levels = tuple(known or ())
-    return (str(levels[0]), str(levels[1])) if len(levels) == 2 else ("0", "1")
 
 
 def _overlap(found: EffectRelease, options: TreatmentEffect) -> Overlap | None:

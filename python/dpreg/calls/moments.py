@@ -188,9 +188,8 @@ def _posed(session: Session) -> tuple[Session, Problem]:
         raise FormulaError("formula", "there is no column of numbers or levels in the data")
     spec = bound_formula(f"{_number(first, schema)} ~ {right}", schema)
     if not spec.intercept:
-        raise FormulaError(
-            "formula", "must include the intercept; models fitted from the moments may omit it"
-        )
+        why = "must include the intercept; models fitted from the moments may omit it"
+        raise FormulaError("formula", why)
     if not spec.names:
         raise FormulaError("formula", "has no columns", "write '~ x + z'")
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
@@ -220,9 +219,8 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
     if not tilde:
         if re.fullmatch(r"[\w. ]+(,[\w. ]+)+", formula):
             like = " + ".join(name.strip() for name in formula.split(","))
-            raise FormulaError(
-                "formula", f"{formula!r} is not a sum of columns", f"write '~ {like}'"
-            )
+            why = f"{formula!r} is not a sum of columns"
+            raise FormulaError("formula", why, f"write '~ {like}'")
         return formula
     return f"{left.strip()} + {right.strip()}" if left.strip() else right.strip()
 

@@ -22,9 +22,6 @@ _LARGE_EPSILON = 20.0
 # Of log odds.  With a larger standard error, nothing is known of the intercept.
 _VAGUE = 10.0
 
-# Methods that draw rows of a unit, and how many when the options do not say.
-_DRAWN = {"boosted_adassp": 1, "adassp": 1, "dpsgd": 1}
-
 
 def about_response(response: str, family: Family, schema: Schema) -> tuple[str, ...]:
     """Point to logistic regression for a response that is true or false.
@@ -105,13 +102,14 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
 
     method: its option `max_rows` counts.
     """
-    rows = getattr(method, "max_rows", _DRAWN.get(used))
+    if used == "dpsgd":  # which has no such option
+        return about_rows(unit, 1)
+    rows = getattr(method, "max_rows", None)
     # TukeyEM takes the mean of all rows of a unit.
     if rows is None or used == "tukey":
         return ()
     more = f"the option max_rows of {used!r} allows more, with more noise"
-    notes = about_rows(unit, rows, "" if used == "dpsgd" else more)
-    return tuple(purpose + note for note in notes)
+    return tuple(purpose + note for note in about_rows(unit, rows, more))
 
 
 def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[str, ...]:

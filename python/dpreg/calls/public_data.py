@@ -10,6 +10,7 @@ import numpy as np
 from dpreg.base.errors import ArgumentError
 from dpreg.base.levels import Level
 from dpreg.base.text import counted
+from dpreg.calls.starts import levels_of
 from dpreg.data.changed_rows import without_offsets
 from dpreg.data.observations import default_memory
 from dpreg.data.problem import pose
@@ -74,9 +75,8 @@ def public_start(
     terms, (X, y, *_) = design.terms, opened(design.arrays())  # which are public
     n, width = len(y), X.shape[1] + int(terms.intercept)
     if n < max(_ROWS * width, 3):
-        raise ArgumentError(
-            "data", f"has {counted(n, 'complete row')} for {counted(width, 'coefficient')}"
-        )
+        few = f"has {counted(n, 'complete row')} for {counted(width, 'coefficient')}"
+        raise ArgumentError("data", few)
     columns = np.column_stack([X, y])
     centre, scale = columns.mean(axis=0), columns.std(axis=0)
     _check_varying((*terms.names, terms.response), centre, scale)
@@ -110,10 +110,9 @@ def public_start(
         units=float(n),
         within=terms.within,
         offsets=problem.terms.offsets,
-        levels={n: tuple(c["levels"]) for n, c in schema_to_dict(problem.schema).items()
-                if c["levels"] is not None},
+        levels=levels_of(schema_to_dict(problem.schema)),
         source=f"public data of {formula!r}, {counted(n, 'row')}",
-    )  # fmt: skip
+    )
 
 
 def _check_varying(names: tuple[str, ...], centre: Any, scale: Any) -> None:

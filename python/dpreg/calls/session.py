@@ -50,11 +50,15 @@ class Session:
     memory: float  # Bytes that rows may take.
     weights: Weights | None
 
-    def pose(self) -> Problem:
-        """Check the formula against the schema of the data; see `dpreg.data.problem.pose`."""
+    def pose(self, formula: Any = None) -> Problem:
+        """Check the formula against the schema of the data; see `dpreg.data.problem.pose`.
+
+        formula: in place of that of the request.
+        """
         asked, stratum = self.request, self.payer.stratum
+        formula = asked.formula if formula is None else formula
         return pose(
-            asked.formula, self.data, asked.levels, asked.unit, stratum, self.weights, asked.bounds
+            formula, self.data, asked.levels, asked.unit, stratum, self.weights, asked.bounds
         )
 
     def pay(self, method: str, most: Cost, max_rows: int | None = None) -> Receipt:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from dpreg.base.errors import ArgumentError, FormulaError, leave_out, unusable
-from dpreg.calls.chosen import bounds_for, of_units
+from dpreg.calls.chosen import bounds_for, rows_fitted
 from dpreg.calls.fit import published
 from dpreg.calls.notes import about_columns, about_privacy, about_stratum
 from dpreg.calls.request import Request
@@ -15,7 +15,7 @@ from dpreg.data.changed_rows import clipped
 from dpreg.data.design import Design, Terms
 from dpreg.data.periods import limits_of_dummy
 from dpreg.data.problem import Problem
-from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.privacy.certificate import public_with
@@ -28,45 +28,19 @@ _MOST_COLUMNS, _MOST_ROWS = 2000, 10**5
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """A model of rows that are made of records.  Public.
+    """A model of rows that are made of records.  Public."""
 
-    Attributes
-    ----------
-    name : str
-        In words, for the certificate.
-    fitted_by : str
-        How, for the ledger.
-    records : Terms
-        Of the records.
-    terms : Terms
-        Of the rows.
-    count : int
-        A record has at most so many rows.
-    max_rows : int
-        A unit has at most so many records.
-    release : callable
-        Makes rows of records, of which a unit has at most `max_rows`, and fits them.
-    per_unit : int
-        A unit has at most so many of what the release counts.
-    public : tuple of str
-        What is public beside what always is.
-    order : int, optional
-        Column of the records of which the first of a unit are kept; None: random ones.
-    notes : tuple of str
-        Printed under the model, after those of the release.
-    """
-
-    name: str
-    fitted_by: str
-    records: Terms
-    terms: Terms
-    count: int
-    max_rows: int
+    name: str  # In words, for the certificate.
+    fitted_by: str  # How, for the ledger.
+    records: Terms  # Of the records.
+    terms: Terms  # Of the rows.
+    count: int  # A record has at most so many rows.
+    max_rows: int  # A unit has at most so many records, which are what the release counts.
+    # Makes rows of records, of which a unit has at most `max_rows`, and fits them.
     release: Callable[[Design, Allowance], Release | Declined]
-    per_unit: int
-    public: tuple[str, ...] = ()
-    order: int | None = None
-    notes: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()  # What is public beside what always is.
+    order: int | None = None  # Column by which the first records of a unit are kept; None: random.
+    notes: tuple[str, ...] = ()  # Printed under the model, after those of the release.
 
     def fit(self, session: Session, problem: Problem) -> DPResults | NotReleased:
         """Charge the fit, read the records, and release.
@@ -101,7 +75,7 @@ class Stacked:
         if isinstance(result, NotReleased):
             return result
         notes = (
-            *about_privacy(*claim, outcome.units / self.per_unit),
+            *about_privacy(*claim, outcome.units / self.max_rows),
             *unwritten,
             *result.notes,
             *about_columns(problem.schema),
@@ -116,12 +90,10 @@ def rows_of_a_unit(asked: Request, count: int, of: str) -> int:
 
     of: what they are of, for a message.
     """
-    rows = 1 if asked.max_rows is None else asked.max_rows
-    check_max_rows(rows)
-    of_units(asked, BoostedAdaSSP())
+    rows = rows_fitted(asked)
     if rows * count > _MOST_ROWS:
         raise unusable("max_rows", f"at most {_MOST_ROWS // count:,} with {of}", rows)
-    return int(rows)
+    return rows
 
 
 def bounded(terms: Terms, asked: Request, refused: tuple[str, ...]) -> Terms:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.errors import Argument, ArgumentError, Setting, a_kind, leave_out
+from dpreg.base.errors import Argument, ArgumentError, Setting, Words, a_kind, leave_out
 from dpreg.base.text import counted
 from dpreg.data.design import Terms
 from dpreg.data.schema import Schema
@@ -42,15 +42,14 @@ def start_for(
     if start is None:
         return None
     if not terms.family.least_squares:
-        raise ArgumentError("start", "is supported for linear models only", leave_out("start"))
+        raise _not_used("is supported for linear models only")
     if selects:
-        problem = ("cannot be used together with ", Argument("select"))
-        raise ArgumentError("start", problem, leave_out("start"))
+        raise _not_used(("cannot be used together with ", Argument("select")))
     if method.name not in ("auto", "boosted_adassp") or not inference:
-        used = ("is used only by ", Setting("method", "boosted_adassp"), " with standard errors")
-        raise ArgumentError("start", used, leave_out("start"))
+        only = Setting("method", "boosted_adassp")
+        raise _not_used(("is used only by ", only, " with standard errors"))
     found = _read(start, terms)
-    _check_same(found, terms, _levels(schema_to_dict(schema)))
+    _check_same(found, terms, levels_of(schema_to_dict(schema)))
     return found
 
 
@@ -66,8 +65,7 @@ def _read(start: object, terms: Terms) -> Start:
     if isinstance(start, Start):
         return start
     if isinstance(start, NotReleased):
-        why = "was not released, so that there is nothing to start from"
-        raise ArgumentError("start", why, leave_out("start"))
+        raise _not_used("was not released, so that there is nothing to start from")
     if isinstance(start, DPMoments):
         model = Model(terms.response, terms.names, terms.intercept, "")
         try:
@@ -84,7 +82,7 @@ def _read(start: object, terms: Terms) -> Start:
     if found is None:
         lacks = ("has no scales and second moments of all columns; fits with ",
                  Setting("method", "boosted_adassp"), " and standard errors have them")  # fmt: skip
-        raise ArgumentError("start", lacks, leave_out("start"))
+        raise _not_used(lacks)
     return found
 
 
@@ -113,11 +111,16 @@ def _check_same(start: Start, terms: Terms, levels: Mapping[str, tuple[object, .
             raise _other(f"its {what} differ")
 
 
+def _not_used(why: Words) -> ArgumentError:
+    return ArgumentError("start", why, leave_out("start"))
+
+
 def _other(difference: str) -> ArgumentError:
     return ArgumentError("start", f"is of another model: {difference}", _SAME, leave_out("start"))
 
 
-def _levels(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[object, ...]]:
+def levels_of(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[object, ...]]:
+    """Return the levels of the columns that have some, of a schema in plain data."""
     return {n: tuple(c["levels"]) for n, c in schema.items() if c["levels"] is not None}
 
 
@@ -135,7 +138,7 @@ def completed(
     return replace(
         start,
         offsets=() if terms is None else terms.offsets,
-        levels=_levels(schema),
+        levels=levels_of(schema),
         source=f"{privacy.mechanism} release of {formula!r}, certificate {digest}",
         seeded=privacy.seeded,
     )

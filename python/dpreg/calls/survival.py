@@ -30,8 +30,6 @@ from dpreg.results.survival import DPSurvival
 if TYPE_CHECKING:
     from dpreg import _core
 
-__all__ = ["dp_survival"]
-
 _MOST_CUTS = 200
 # In place of terms of R's survival.
 _INSTEAD = {
@@ -72,10 +70,6 @@ def dp_survival(
         ``"Surv(time, event) ~ age + C(stage)"``.  The event is 0 or 1, or a comparison:
         ``Surv(time, status == 2)``.  With delayed entry, left truncation or covariates that change
         over time ``Surv(start, stop, event)``: a row is at risk in (start, stop].
-    data : data frame, dict of arrays, or path of a Parquet file
-        Private.  As for `dp_lm`.
-    eps : float
-        Privacy parameter epsilon, greater than 0; smaller is more private.
     cuts : sequence of float
         Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
         not choose them by looking at the data.  What is after the last is censored there.  Four
@@ -97,7 +91,7 @@ def dp_survival(
         no significant number of units has so many rows, fewer are used, with less noise.  Of
         persons with up to three rows, 1 gave standard errors 1.4 times as large as 3 did, and 30
         the same; with 300 two of twenty fits of 6,000 persons were declined.
-    delta, unit, weights, weight_limit, budget, memory, rng
+    data, eps, delta, unit, weights, weight_limit, budget, memory, rng
         As for `dp_lm`.
 
     Returns
@@ -187,7 +181,7 @@ def dp_survival(
         return outcome
 
     model = Stacked(
-        "proportional hazards", Hazards.name, records, terms, intervals, rows, release, rows,
+        "proportional hazards", Hazards.name, records, terms, intervals, rows, release,
         public=("cuts",), order=expansion.order,
     )  # fmt: skip
     result = model.fit(session, problem)

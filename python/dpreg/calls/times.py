@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from dpreg.base.errors import FormulaError
 from dpreg.calls.session import Session
@@ -23,7 +22,7 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
     if _UNNAMED.search(surv.right):
         raise FormulaError("formula", f"{surv.right!r} must name the {wanted}", *advice)
     right = {str(term) for term in read_terms(surv.right)} - {"1"}
-    problem = replace(session, request=replace(session.request, formula=surv.columns)).pose()
+    problem = session.pose(surv.columns)
     own = " + ".join(f"I({part})" for part in (surv.start, surv.time, surv.event) if part)
     twice = right & {str(term) for term in read_terms(own)}
     if twice:

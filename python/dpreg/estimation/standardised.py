@@ -76,14 +76,7 @@ class Standardised:
 
     def anew(self) -> Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
-        terms = self.design.terms
-        scales = column_scales(
-            self.design,
-            self.noise,
-            column_bounds(terms),
-            levels=level_places(terms),
-            wide=wide_places(terms),
-        )
+        scales = scales_of_columns(self.design, self.noise)
         return with_scales(self.design, self.noise, scales, self.tail_share, self.extras)
 
     @property
@@ -99,11 +92,9 @@ class Standardised:
     @property
     def declined(self) -> Declined | None:
         """What to say when the response was not found."""
-        return (
-            None
-            if self.scales.response_found
-            else response_not_found(self.scales, self.noise, COMPOSITION)
-        )
+        if self.scales.response_found:
+            return None
+        return response_not_found(self.scales, self.noise, COMPOSITION)
 
     def not_estimable(self) -> Declined:
         """Return what to say when no coefficient was found."""
@@ -201,18 +192,22 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
     expect(passes + resuming + allowance.extras.passes)
     noise, start = releases_for(design, allowance, max_rows), allowance.start
     design = sample_rows(design, max_rows, allowance.bits)
-    family, bounds = design.terms.family, column_bounds(design.terms)
     if start is None:
-        levels = level_places(design.terms)
-        wide = wide_places(design.terms)
-        scales = column_scales(
-            design, noise, bounds, events=family.events, levels=levels, wide=wide
-        )
+        scales = scales_of_columns(design, noise)
     else:
-        scales = resumed_scales(design, noise, bounds, start)
-    vote = VOTE_SHARE if family.least_squares else 0.0
+        scales = resumed_scales(design, noise, column_bounds(design.terms), start)
+    vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
     begun = with_scales(design, noise, scales, vote, allowance.extras)
     return replace(begun, start=start)
+
+
+def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
+    """Find scales by `column_scales`, with all that is public of the columns of a design."""
+    terms = design.terms
+    return column_scales(
+        design, noise, column_bounds(terms), events=terms.family.events,
+        levels=level_places(terms), wide=wide_places(terms),
+    )  # fmt: skip
 
 
 def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:

@@ -20,7 +20,6 @@ from dpreg.estimation.newton import score_predictions as _predictions
 from dpreg.estimation.releases import column_scaling, dispersion, residuals, statistics
 from dpreg.estimation.releases import moments as _sums
 from dpreg.estimation.selection import kendall, two_stage
-from dpreg.estimation.selection import partition as _partition
 from dpreg.estimation.selection import stage as _stage
 from dpreg.estimation.selection.sis import DPSIS
 
@@ -206,7 +205,7 @@ PIPELINES = [
     ),
     Mutant(
         "number of models from the true n",
-        edited(_partition, "noisy_units", ("min(max(0, count), most_units(epsilon))", f"{OPEN}(design.unit_count)[0]")),
+        edited(model_rows, "noisy_units", ("min(max(0, count), most_units(epsilon))", f"{OPEN}(design.unit_count)[0]")),
         ("pipelines",),
     ),
     Mutant(

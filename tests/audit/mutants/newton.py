@@ -151,7 +151,7 @@ SCORES = [
     ),
     Mutant(
         "limits of scores follow the exact score",
-        edited(_newton, "newton", ("limit = rounds.allow(left)\n", "limit = rounds.limits.limit * (1 + 1e-9 * float(abs(" + OPEN + "(rows.score(path.theta, 1e3))[0])))\n")),
+        edited(_newton, "newton", ("limit = rounds.allow(left)\n", "limit = rounds.limits.limit * (1 + 1e-9 * float(abs(" + OPEN + "(rounds.rows.score(rounds.path.theta, 1e3))[0])))\n")),
         ("least squares",),
     ),
     Mutant(
@@ -170,7 +170,7 @@ SCORES = [
     Mutant(
         "what is put by for second moments of scores is spent on scores too",
         both(
-            edited(_fit, "_rounds", ("noise, first, left_for_scores(begun), model)", "noise, first, left_for_scores(begun) + 0.05, model)")),
+            edited(_fit, "_rounds", ("left_for_scores(begun))", "left_for_scores(begun) + 0.05)")),
             no_check(),
         ),
         ("least squares",),

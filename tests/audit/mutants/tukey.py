@@ -12,6 +12,7 @@ import numpy as np
 from audit.patches import OPEN, REAL, Mutant, both, edited, swapped
 
 from dpreg import _core
+from dpreg.estimation.blocks import model_rows
 from dpreg.estimation.methods.tukey_em import TukeyEM
 
 
@@ -155,7 +156,7 @@ TUKEY = [
     ),
     Mutant(
         "n read exactly",
-        edited(TukeyEM, "release", ("max(0, count)", f"max(0, {OPEN}(design.unit_count)[0])")),
+        edited(model_rows, "noisy_units", ("max(0, count)", f"max(0, {OPEN}(design.unit_count)[0])")),
         ("tukey",),
     ),
     Mutant(

@@ -14,6 +14,9 @@ from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import InMemory
+from dpreg.estimation.planning.tukey import most_units
+from dpreg.estimation.releases.doors import noisy_counts
+from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
 
 Partition = Literal["slots", "independent"]
@@ -41,6 +44,12 @@ def assigned(
         if partition == "slots"
         else _core.assign_independently(count, models, bits)
     )
+
+
+def noisy_units(design: Design, epsilon: float, bits: _core.BitSource) -> tuple[float, Part]:
+    """Release the number of units plus discrete Laplace noise of scale 1 / `epsilon`."""
+    (count,), part = noisy_counts("number of units", design.unit_count, epsilon, bits)
+    return float(min(max(0, count), most_units(epsilon))), part
 
 
 def rows_of_models(design: Design, assignment: _core.Assignment) -> Iterator[ModelRows]:

@@ -74,10 +74,8 @@ class JointMoments:
         along, error = moments.solution(bootstrap=False)
         inverse, half = moments.inverse, self.deviation**2 / 2
         trace = float(np.trace(inverse))
-        own = float(moments.matrix[-1, -1])
-        hidden = hidden_by_floor(moments.gram, self.deviation) * (
-            max(own, self.deviation) / self.units
-        )
+        own = max(float(moments.matrix[-1, -1]), self.deviation) / self.units
+        hidden = hidden_by_floor(moments.gram, self.deviation) * own
         gained = half * float((1 + along @ along) * trace + along @ inverse @ along)
         left = moments.residual(along) * self.units + gained
         back = np.linalg.pinv(R[:k, :k]) if k else np.empty((0, 0))

@@ -129,7 +129,7 @@ class AdaSSP:
         mu = noise.share(begun.left - begun.tail_share)
         row_limit = longest_row(self.row_factor, units)
         rows = standardised_rows(
-            design, scales, units, row_limit, winsorise=True, response_limit=self.response_limit
+            design, scales, units, row_limit, response_limit=self.response_limit
         )
         matrix, deviation = noisy_gram(rows, noise, mu)
         found = found_columns(scales, units, matrix, deviation)
@@ -159,7 +159,9 @@ class AdaSSP:
         if self.cov_type == "robust":
             error = self._robust(begun, back, moments, theta, error)
         error = error.along(back, np.zeros((width, width)))
-        return begun.released(back @ theta, units, error, self._notes)
+        assumed = "standard errors assume errors of constant variance"
+        notes = () if self.cov_type == "robust" else (assumed,)
+        return begun.released(back @ theta, units, error, notes)
 
     def _robust(
         self,
@@ -187,8 +189,3 @@ class AdaSSP:
         inverse = moments.inverse
         constant = np.asarray(moments.residual(theta) * np.linalg.inv(inverse))
         return replace(error, sampling=sandwich(inverse, constant, products, deviation))
-
-    @property
-    def _notes(self) -> tuple[str, ...]:
-        assumed = "standard errors assume errors of constant variance"
-        return () if self.cov_type == "robust" else (assumed,)

@@ -28,7 +28,7 @@ from dpreg.estimation.releases.moments import (
 )
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
-from dpreg.estimation.releases.standardisation import Scales, check_share_of_mu
+from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
 from dpreg.privacy.cost import Cost
 
@@ -120,7 +120,9 @@ class BoostedAdaSSP:
             raise unusable("rounds", f"from 1 to {_MOST_ROUNDS}", self.rounds)
         if not 1 <= self.average <= self.rounds:
             raise unusable("average", ("from 1 to ", Argument("rounds")), self.average)
-        check_share_of_mu("gram_share", self.gram_share)
+        if not LEAST_SHARE <= self.gram_share <= 1 - LEAST_SHARE:
+            wanted = f"between {LEAST_SHARE:g} and {1 - LEAST_SHARE:g}"
+            raise unusable("gram_share", wanted, self.gram_share)
         check_size("first_clip", self.first_clip)
         check_size("clip", self.clip)
         check_size("row_factor", self.row_factor)
@@ -151,8 +153,7 @@ class BoostedAdaSSP:
     def _predict(self, begun: Standardised) -> Release:
         design, scales, units, noise = begun.design, begun.scales, begun.units, begun.noise
         limit = longest_row(self.row_factor, units)
-        # Winsorised regressors predict better.
-        rows = standardised_rows(design, scales, units, limit, winsorise=True)
+        rows = standardised_rows(design, scales, units, limit)
         left = begun.left - begun.tail_share
         mu = noise.share(left * self.gram_share)
         gram, deviation = noisy_gram(rows, noise, mu)
@@ -160,20 +161,15 @@ class BoostedAdaSSP:
         if not found.all():
             gram = without_columns(gram, found, intercept=units.intercept)
             units = units.keeping(found)
-            rows = standardised_rows(design, scales, units, limit, winsorise=True)
+            rows = standardised_rows(design, scales, units, limit)
         mu = noise.share(left * (1 - self.gram_share) / self.rounds)
-        estimate = self._boost(rows, gram, deviation, scales, noise, mu)
+        estimate = self._boost(begun, rows, gram, deviation, mu)
         return begun.released(estimate, units, None)
 
     def _boost(
-        self,
-        rows: MappedRows,
-        gram: Doubles,
-        gram_deviation: float,
-        scales: Scales,
-        noise: GaussianReleases,
-        mu: float,
+        self, begun: Standardised, rows: MappedRows, gram: Doubles, gram_deviation: float, mu: float
     ) -> Doubles:
+        noise, scales = begun.noise, begun.scales
         step = floored_inverse(gram, gram_deviation)
         theta, clip = np.zeros(len(gram)), self.first_clip
         thetas, deviations = [], []

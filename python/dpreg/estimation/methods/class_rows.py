@@ -12,12 +12,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.passes import expect
-from dpreg.data.bounds import column_bounds, level_places, wide_places
-from dpreg.data.class_likelihoods import (
-    CumulativeLikelihood,
-    Likelihood,
-    MultinomialLikelihood,
-)
+from dpreg.data.class_likelihoods import CumulativeLikelihood, Likelihood, MultinomialLikelihood
 from dpreg.data.class_steps import RowsOfStep
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms
@@ -28,13 +23,13 @@ from dpreg.estimation.methods.effect_stages import Stages
 from dpreg.estimation.newton.fit import newton_fit, newton_passes
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import SCALING_PASSES, column_scales
+from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.limits import regressor_limits
 from dpreg.estimation.releases.rows import most_weight, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import IntervalCounts
-from dpreg.estimation.standardised import Standardised, with_scales
+from dpreg.estimation.standardised import Standardised, scales_of_columns, with_scales
 
 # Share of the squared mu for the numbers of records of classes, where steps begin.
 _COUNTS = 0.02
@@ -85,8 +80,7 @@ def _covariate_units(design: Design, noise: GaussianReleases, size: int) -> _Uni
     not be centred by themselves, and a covariate far from 0 would look like an intercept.
     """
     terms = design.terms
-    levels, wide = level_places(terms), wide_places(terms)
-    found = column_scales(design, noise, column_bounds(terms), levels=levels, wide=wide)
+    found = scales_of_columns(design, noise)
     centre, scale = found.centre[:size].copy(), found.scale[:size].copy()
     given = list(terms.given)
     centre[given], scale[given] = 0.0, 1.0
@@ -145,7 +139,7 @@ def release_classes(
     steps = list(_FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS)
     walk = Walk(units.scales.units, bend=0.0)
     number = 0
-    while steps:
+    while True:  # the last step has all that is left
         (part, least), number = steps.pop(0), number + 1
         noise = spending.stage(part * spending.left)
         noise.rows = max_rows * classes.count  # from here on sums are over rows
@@ -171,7 +165,6 @@ def release_classes(
         held = likelihood.held(moved, shares)
         # The middle of few steps, or of long ones, would be far from the root.
         theta, before = held, held - (held - theta) * (0.0 if few else 1 - walk.told)
-    raise AssertionError("the last step has all that is left")
 
 
 def _likelihood(classes: Ordered | Baseline, shares: Doubles, terms: Terms) -> Likelihood:

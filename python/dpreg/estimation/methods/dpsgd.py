@@ -155,7 +155,7 @@ class DPSGD:
         scales = begun.scales
         units = begun.units.keeping(scales.identified[:-1])
         limit = longest_row(self.row_factor, units)
-        rows = standardised_rows(begun.design, scales, units, limit, winsorise=True)
+        rows = standardised_rows(begun.design, scales, units, limit)
         # As in `check`, and found there: nothing can be refused now.
         multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
         theta, part = self._descend(rows, scales, multiplier, allowance.bits)

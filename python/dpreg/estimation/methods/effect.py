@@ -25,12 +25,7 @@ from dpreg.data.arms import (
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.inference.effect import (
-    combined,
-    remainder,
-    scores_by_models,
-    without_noise,
-)
+from dpreg.estimation.inference.effect import combined, remainder, scores_by_models, without_noise
 from dpreg.estimation.methods.effect_stages import (
     Known,
     Stages,

@@ -16,17 +16,16 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.whitening import SQUARES_KEPT
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.standardised import VOTE_SHARE, Standardised, with_scales
+from dpreg.estimation.standardised import VOTE_SHARE, Standardised, scales_of_columns, with_scales
 from dpreg.privacy.certificate import Part
 
 # Parts of the reserve for discrete noise: no call has more stages.
 _STAGES = 8
 # The share of treated rows is taken to be no nearer to 0 and 1.
 _LEAST_SHARE = 1e-3
-_ROUNDED_DOWN = 1 - 1e-9
 # Mean scores have no matrix of rows to pay for, and norms say how skewed they are: with the usual
 # 60, errors of 2,000 scores were 16% too small.
 _FEW_SCORES = 40.0
@@ -66,7 +65,7 @@ class Stages:
     def left(self) -> float:
         """Share of the squared mu that was not spent; a public number."""
         spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
-        return max(1 - spent / self._mu**2, 0.0) * _ROUNDED_DOWN
+        return max(1 - spent / self._mu**2, 0.0) * ROUNDED_DOWN
 
     def stage(self, share: float) -> GaussianReleases:
         """Return what may spend a share of the squared mu."""
@@ -91,10 +90,7 @@ class Stages:
         """Release the mean of a response, whose scale is found first unless it is known."""
         noise = self.stage(min(share, self.left))
         if known is None:
-            scales = column_scales(
-                design, noise, column_bounds(design.terms), wide=wide_places(design.terms)
-            )
-            return self._fitted(label, _of_scores(design, noise, scales))
+            return self._fitted(label, _of_scores(design, noise, scales_of_columns(design, noise)))
         begun = _of_scores(design, noise, known.scales)
         return self._fitted(label, replace(begun, rare=known.rare, least=1 - known.kept))
 

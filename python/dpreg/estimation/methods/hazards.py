@@ -77,8 +77,6 @@ _NORMS, _LIMITS = 0.02, (1.7, 3.0)
 # And to this share of the variance of the events of an interval: without it, errors of 20,000
 # persons with 32 intervals were 1.6 times those without noise, for 1.2.
 _CHEAP, _FAR, _CHEAP_OF_EACH = 0.2, 8.0, 1.6
-# Records times the mu of 4% are fewer than this: two matrices have to do.
-_FEW, _FEW_SHARE = 60.0, 0.04
 # A table says that there are events where they are so many deviations of its noise.
 _SEEN = 2.0
 
@@ -120,7 +118,8 @@ def release_hazards(
     of_rows = expanded(design, rows, rows.periods.count, noise.rows, terms, order=rows.order)
     begun = with_scales(of_rows, noise, scales, 0.0)
     units = _covariate_units(records, design.terms, rows)
-    found = _whitened(design, records, units, noise) if _seen(table) else None
+    of_records = replace(with_scales(design, noise, records, 0.0), units=units)
+    found = _whitened(of_records) if _seen(table) else None
     if found is None:
         return _not_estimable(begun, records), table.cells
     events = expanded(design, RowsOfEvents(rows), 1, noise.rows, terms)
@@ -228,19 +227,17 @@ def _reach(
     return min(max(_WIDE * usual, math.sqrt(quiet * mu)), _WIDEST * usual), mu
 
 
-def _whitened(
-    design: Design, scales: Scales, units: StandardUnits, noise: GaussianReleases
-) -> Whitening | None:
+def _whitened(records: Standardised) -> Whitening | None:
     """Return coordinates in which covariates of records have mean 0 and unit spread.
 
     None: not even their number is seen.
     """
-    small = scales.units * noise.share(_FEW_SHARE) / noise.rows < _FEW
-    found = whiten_columns(design, scales, units, noise, small=small)
-    if not found.width or small:  # then another matrix would leave little for scores
+    noise, scales = records.noise, records.scales
+    found = whiten_columns(records)
+    if not found.width or records.few_rows:  # then another would leave little for scores
         return found if found.width else None
     limit, mu = _reach(noise, scales.units, math.sqrt(found.squares), _FINE)
-    mapped = mapped_rows(design, scales, units, found.rows, limit, kept=False)
+    mapped = mapped_rows(records.design, scales, records.units, found.rows, limit, kept=False)
     gram, deviation = noisy_gram(mapped, noise, mu, "second moments of rows, again")
     sizes = scales.units * np.outer(found.sizes, found.sizes)
     moments = found.moments.of_levels().seen(gram / sizes, (deviation / sizes) ** 2)
@@ -285,10 +282,7 @@ def _limit(events: Design, begun: Standardised, model: Linearised, cells: int) -
     cells: number of intervals of all strata.
     """
     noise, usual = begun.noise, model.usual
-    lengths = row_lengths(
-        events, begun.scales, begun.telling_units, model.found.rows, usual, noise,
-        noise.share(_NORMS),
-    )  # fmt: skip
+    lengths = row_lengths(replace(begun, design=events), model.found.rows, usual, _NORMS)
     best = lengths.limit(noise.share(begun.left / 2) * along(model.found.squares), 1.0, 1.0)
     low, high = _LIMITS
     share = min(_CHEAP, _CHEAP_OF_EACH / cells)

@@ -11,14 +11,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import (
-    Argument,
-    ArgumentError,
-    BudgetError,
-    Setting,
-    unusable,
-    write,
-)
+from dpreg.base.errors import Argument, ArgumentError, BudgetError, Setting, unusable, write
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
@@ -32,26 +25,15 @@ from dpreg.estimation.base import (
     refuse_within,
 )
 from dpreg.estimation.blocks.block_glm import fit_glm_blocks
-from dpreg.estimation.blocks.model_rows import assigned, rows_of_models
+from dpreg.estimation.blocks.model_rows import assigned, noisy_units, rows_of_models
 from dpreg.estimation.blocks.model_vector import Layout, coefficients
-from dpreg.estimation.blocks.tukey_report import (
-    NOT_PASSED,
-    advice_on,
-    declined,
-    parts_of,
-    too_few,
-)
+from dpreg.estimation.blocks.tukey_report import NOT_PASSED, advice_on, declined, parts_of, too_few
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
-from dpreg.estimation.planning.tukey import (
-    TukeyPlan,
-    most_units,
-    plan_tukey,
-    small_batch_factor,
-)
+from dpreg.estimation.planning.tukey import TukeyPlan, plan_tukey, small_batch_factor
 from dpreg.estimation.planning.tukey_law import release_law
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
-from dpreg.estimation.releases.doors import noisy_counts, tukey
+from dpreg.estimation.releases.doors import tukey
 from dpreg.estimation.releases.standardisation import magnitudes
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
@@ -198,11 +180,7 @@ class TukeyEM:
         layout = Layout(d, intercept, inference)
 
         epsilon_count = self.count_share * allowance.epsilon
-        (count,), counted = noisy_counts(
-            "number of units", design.unit_count, epsilon_count, allowance.bits
-        )
-        units = float(min(max(0, count), most_units(epsilon_count)))
-
+        units, counted = noisy_units(design, epsilon_count, allowance.bits)
         family = design.terms.family
         telling = _TELLING[family.name]
         plan = self._plan(units, layout, allowance.epsilon, allowance.delta, telling)
@@ -227,16 +205,13 @@ class TukeyEM:
         )
         if point is None:
             return declined(NOT_PASSED, advice(), units, allowance, parts[:2])
-        law = None
-        if inference:
-            law = release_law(plan.models, layout.size, plan.epsilon_sample, plan.depth)
+        law_of = partial(release_law, plan.models, layout.size, plan.epsilon_sample, plan.depth)
+        law = law_of() if inference else None
         factor = small_batch_factor(units / plan.models * telling, d)
         found = coefficients(point, layout, law, factor, self.grid_exponent)
         notes: list[str] = []
         if law is not None and not found.identified.all():
-            law = release_law(
-                plan.models, layout.size, plan.epsilon_sample, plan.depth, shallowest=True
-            )
+            law = law_of(shallowest=True)
             found = coefficients(point, layout, law, factor, self.grid_exponent)
             names = np.array(design.terms.coefficients)[~found.identified]
             notes.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,13 +43,8 @@ class ColumnMoments:
 def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> ColumnMoments:
     """Release second moments of columns with all that is left but a share.
 
-    Parameters
-    ----------
-    begun : Standardised
-    units : StandardUnits
-        Of the columns.
-    aside : float
-        Share of the squared mu that is kept for later.
+    units: of the columns.
+    aside: share of the squared mu that is kept for later.
 
     Privacy
     -------
@@ -57,7 +52,7 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
     proof : columns.md
     """
     design, scales, noise = begun.design, begun.scales, begun.noise
-    found = whiten_columns(design, scales, units, noise, small=begun.few_rows)
+    found = whiten_columns(replace(begun, units=units))
     mu = noise.share(begun.left - aside - _NORMS)
     # Directions without a spread are as long as would make it just seen.
     change = np.column_stack([_added(found, scales.units * mu / noise.rows), found.unseen])
@@ -66,7 +61,7 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
         # and are not to come into others with the noise.
         turn[found.width :, : found.width] = 0.0
         change = change @ turn
-    norms = row_norms(design, scales, units, change, noise, noise.share(_NORMS))
+    norms = row_norms(begun, units, change, _NORMS)
     mu = noise.share(begun.left - aside)
     limit = norms.limit(mu / noise.rows)
     rows = mapped_rows(design, scales, units, change, limit, kept=False)

@@ -157,19 +157,11 @@ class Whitening:
         Noise put it there, and rows say nothing against it; stretched as it is, it would be large
         in coefficients, and make the few rows long that have any of it.
 
-        Parameters
-        ----------
-        hidden : ndarray, shape (k, h)
-            Orthonormal, in coordinates.
-        centred : bool
-            The first coordinate stands for an intercept.
-
-        Returns
-        -------
-        Whitening
-        basis : ndarray, shape (k, k - h)
-            What rows were multiplied by but for that: the orthonormal basis that is nearest to the
-            coordinates.
+        hidden: shape (k, h): orthonormal, in coordinates.
+        centred: the first coordinate stands for an intercept.
+        Returns the coordinates,
+        and basis: shape (k, k - h): what rows were multiplied by but for that: the orthonormal
+            basis that is nearest to the coordinates.
         """
         weight = (hidden**2).sum(axis=1)
         weight[: int(centred)] = -1.0

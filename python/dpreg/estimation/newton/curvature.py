@@ -59,10 +59,7 @@ def score_rows(begun: Standardised, model: Linearised, top: float, *, kept: bool
 def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
     """Release the curvature, second moments of weighted rows that may be long.
 
-    Returns
-    -------
-    Linearised
-        With coordinates in which it is 1.
+    Returns the model in coordinates in which it is 1.
     """
     if _is_measured(model, top):
         return model

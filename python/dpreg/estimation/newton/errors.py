@@ -129,17 +129,9 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
 
 
 def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
-    """Lengthen errors where the score is not a straight line within an interval.
-
-    See Also
-    --------
-    dpreg.estimation.inference.bent.bent_factors
-    """
-    of, family, first = (
-        groups(begun, fit.model),
-        fit.model.family,
-        int(begun.telling_units.intercept),
-    )
+    """Lengthen errors, by `bent_factors`, where scores are not straight lines in an interval."""
+    of, family = groups(begun, fit.model), fit.model.family
+    first = int(begun.telling_units.intercept)
     theta, regressors = fit.model.found.change @ fit.path.theta, of.regressors
     centre = float(theta @ regressors.means) + of.offset
     known = error.sampling + error.privacy
@@ -184,10 +176,7 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
     beyond they may be.  The log hazard ratio of 2% of 3,920 persons was said to be -59, with an
     error of 7, for 1.2.
 
-    Parameters
-    ----------
-    count : int
-        The first columns, so many, are covariates.
+    count: the first columns, so many, are covariates.
     """
     scales, units, change = begun.scales, begun.telling_units, fit.model.found.change
     regressors, slopes = two_values(scales, units), change @ fit.path.theta

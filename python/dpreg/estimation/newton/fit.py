@@ -28,11 +28,7 @@ import numpy as np
 
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
-from dpreg.estimation.newton.curvature import (
-    left_for_scores,
-    measured,
-    score_rows,
-)
+from dpreg.estimation.newton.curvature import left_for_scores, measured, score_rows
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.levels import Beginning, beginning
@@ -46,7 +42,7 @@ from dpreg.estimation.newton.linearised import (
 from dpreg.estimation.newton.newton import first_score, newton, newton_known, newton_small
 from dpreg.estimation.newton.products import followed, with_products
 from dpreg.estimation.newton.resumed import resumed_whitening
-from dpreg.estimation.newton.rounds import MOST_STEPS
+from dpreg.estimation.newton.rounds import MOST_STEPS, Rounds
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
 from dpreg.estimation.newton.secant import Observation, Path
@@ -96,32 +92,26 @@ def newton_passes() -> int:
 def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release | Declined:
     """Fit a family with errors.
 
-    Parameters
-    ----------
-    begun : Standardised
-    start : Beginning, optional
-        Released: coordinates of rows; None: those that counts of levels of the rows say.
+    start: released: coordinates of rows; None: those that counts of levels of the rows say.
 
     Privacy
     -------
     guarantee : what `begun` has left
     proof : newton.md
     """
-    noise, units, terms = begun.noise, begun.telling_units, begun.design.terms
-    small = begun.few_rows
-    standard = response_units(units, begun.scales)
-    args = (begun.design, begun.scales, standard, noise)
+    units, terms, small = begun.telling_units, begun.design.terms, begun.few_rows
+    standard = replace(begun, units=response_units(units, begun.scales))
     resumed = None
     if begun.start is not None:
-        resumed = resumed_whitening(*args, begun.start, small=small)
+        resumed = resumed_whitening(standard)
         if resumed is None:
             return started_anew(begun, newton_fit)
     if resumed is None or resumed.unseen.shape[1]:
         # Scales of a start have no counts of levels.
         first = start or beginning(
-            terms, begun.scales, standard, small=small, counted=begun.start is None
+            terms, begun.scales, standard.units, small=small, counted=begun.start is None
         )
-        found, resumed = whiten(*args, first, small=small), None
+        found, resumed = whiten(standard, first), None
     else:
         found = resumed
     fit = None
@@ -154,7 +144,7 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + _KNOWN**2
     path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
-    newton_known(rows, path, n, noise, limits, left_for_scores(begun), model)
+    newton_known(Rounds(rows, path, n, noise, limits, model), left_for_scores(begun))
     fit = with_products(begun, model, path, limits, rows, 0.0)
     share = followed(fit, n)
     path.curvature = share @ path.curvature @ share
@@ -171,10 +161,7 @@ def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
         release = replace(release, clipping=None)
     tail = fit.limits.tail
     cut = None if tail is None else tail.cut(fit.limits.limit)
-    times = (
-        fit.rows.limit / fit.model.usual,
-        fit.limits.limit / fit.limits.norm,
-    )
+    times = (fit.rows.limit / fit.model.usual, fit.limits.limit / fit.limits.norm)
     start = None
     if terms.family.least_squares:
         start = start_from(begun, fit.model.found, fit.path, fit.limits.squares, fit.top)
@@ -188,7 +175,7 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
     mu = begun.noise.share(left)
     first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units, mu)
-    newton_small(rows, path, begun.scales.units, begun.noise, first, left, model)
+    newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model), left)
     return Fit(model, path, first, rows, 0.0, None, math.inf)
 
 
@@ -203,17 +190,14 @@ def _path(model: Linearised, guess: float, units: float) -> Path:
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
     noise, n, found = begun.noise, begun.scales.units, model.found
-    lengths = row_lengths(
-        begun.design, begun.scales, begun.telling_units, found.rows, model.usual, noise,
-        noise.share(_NORMS),
-    )  # fmt: skip
+    lengths = row_lengths(begun, found.rows, model.usual, _NORMS)
     top = lengths.top
     rows = score_rows(begun, model, top, kept=False)
     first = _first_norms(begun, model, rows, lengths, _NORMS, left_for_scores(begun) - _NORMS)
     seen = None
     if not model.family.least_squares:
         path = _path(model, _GUESSED, n)
-        first_score(rows, path, n, noise, first, left_for_scores(begun), model)
+        first_score(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
     before = model.found.change
     model = measured(begun, model, top)
@@ -284,5 +268,5 @@ def _rounds(
     if seen is not None:
         path.add(seen)
     first = replace(first, groups=_groups_of(begun, model))
-    limits = newton(rows, path, n, noise, first, left_for_scores(begun), model)
+    limits = newton(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
     return with_products(begun, model, path, limits, rows, top)

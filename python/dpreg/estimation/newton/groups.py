@@ -32,15 +32,8 @@ class Groups:
     def average(self, of: Callable[[Doubles], Doubles], at: Doubles) -> Doubles:
         """Return the mean of a function of linear predictors over the rows of each group.
 
-        Parameters
-        ----------
-        of : callable
-        at : ndarray, shape (k,)
-            What rows are multiplied by, as they are added up.
-
-        Returns
-        -------
-        ndarray, shape (2, w)
+        at: shape (k,): what rows are multiplied by, as they are added up.
+        Returns an array of shape (2, w).
         """
         model, values = self.model, self.regressors
         slopes = model.found.rows @ at

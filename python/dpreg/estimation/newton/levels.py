@@ -58,11 +58,8 @@ class Beginning:
     def of_blocks(self, turn: Doubles) -> Beginning:
         """Return coordinates of rows that have these columns in several blocks.
 
-        Parameters
-        ----------
-        turn : ndarray, shape (m, m)
-            Blocks of levels times it have unit second moments, about; others are measured as they
-            are.
+        turn: shape (m, m): blocks of levels times it have unit second moments, about; others are
+            measured as they are.
         """
         count, own = len(turn), self.moments.guessed()
         across = own.variance + np.diag(np.diag(own.variance))
@@ -82,19 +79,14 @@ class Beginning:
     def beside(self, size: float, others: int) -> Beginning:
         """Return coordinates of rows that have these columns but the intercept, and others.
 
-        Parameters
-        ----------
-        size : float
-            What levels are multiplied by to have unit second moments, about; others are measured as
-            they are.
-        others : int
-            Columns of which nothing is known.
+        size: what levels are multiplied by to have unit second moments, about; others are measured
+            as they are.
+        others: columns of which nothing is known.
         """
         own, k = self.moments.guessed(), len(self.shares) - 1
         change = np.eye(len(self.change) - 1 + others, k + others, k - len(self.change) + 1)
-        change[: len(self.change) - 1, :k] = self.change[1:, 1:] * np.where(
-            own.levels[1:], size, 1.0
-        )
+        longer = np.where(own.levels[1:], size, 1.0)
+        change[: len(self.change) - 1, :k] = self.change[1:, 1:] * longer
         variance = np.full((k + others,) * 2, np.inf)
         variance[:k, :k] = own.variance[1:, 1:]
         unseen = np.zeros((len(change), self.unseen.shape[1]))
@@ -108,16 +100,9 @@ def beginning(
 ) -> Beginning:
     """Return coordinates in which levels have unit second moments.
 
-    Parameters
-    ----------
-    terms : Terms
-    scales : Scales
-        Released, with the shares of rows of levels for their centres.
-    units : StandardUnits
-    small : bool
-        There are few rows: levels that are not told are columns like others.
-    counted : bool
-        False: rows of levels were not counted, and they are columns like others.
+    scales: released, with the shares of rows of levels for their centres.
+    small: there are few rows: levels that are not told are columns like others.
+    counted: False: rows of levels were not counted, and they are columns like others.
     """
     width, first = units.width, int(units.intercept)
     change, variance = np.eye(width), np.full((width, width), np.inf)
@@ -225,12 +210,8 @@ def _without_most(share: Doubles) -> tuple[Doubles, Doubles]:
 
     A reference that few rows have would make them long in the coordinates of all levels.
 
-    Returns
-    -------
-    turn : ndarray, shape (k, k)
-        What indicators about their means are multiplied by.
-    share : ndarray, shape (k,)
-        Of rows, of what they then indicate.
+    Returns turn: shape (k, k): what indicators about their means are multiplied by.
+    and share: shape (k,): of rows, of what they then indicate.
     """
     turn, share = np.eye(len(share)), share.copy()
     none, most = max(1 - float(share.sum()), 0.0), int(np.argmax(share))

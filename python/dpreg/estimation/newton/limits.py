@@ -97,15 +97,8 @@ def count_norms(
 ) -> Limits:
     """Count units by the norm of their score.
 
-    Parameters
-    ----------
-    expected : Limits
-        With the typical norm, and between what limits are.
-
-    Returns
-    -------
-    Limits
-        At which a score with `left` of mu^2 is best.
+    expected: with the typical norm, and between what limits are.
+    Returns limits at which a score with `left` of mu^2 is best.
     """
     octaves = _FIRST_OCTAVES if label == FIRST_NORMS else _OCTAVES
     # Rare events have scores of their own, many times as long as the typical one.

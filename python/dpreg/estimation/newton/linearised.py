@@ -87,10 +87,7 @@ class Linearised:
     def curvature(self, theta: Doubles) -> Doubles | None:
         """Return the curvature at coefficients, as it would be were the rows normal.
 
-        Returns
-        -------
-        ndarray, shape (k, k), or None
-            None: it is the same everywhere.
+        Returns an array of shape (k, k); None: it is the same everywhere.
         """
         if self.white is None or self.constant is None:
             return None
@@ -117,15 +114,9 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     For normal rows z and a mean response m(z'theta), cov(z, y) = E[m'] theta (Stein's lemma), and
     curvature is a matter of three integrals.
 
-    Parameters
-    ----------
-    terms : Terms
-    scales : Scales
-        Released.
-    units : StandardUnits
-        Of the coefficients.
-    found : Whitening
-        With slopes of the standardised response.
+    scales: released.
+    units: of the coefficients.
+    found: with slopes of the standardised response.
 
     References
     ----------
@@ -244,12 +235,8 @@ def _inside(mean: float, scales: Scales) -> float:
 def _dispersion(family: Family, predictors: Doubles, residual: float) -> float:
     """Return the variance of responses over that of the family; counts may vary more than it says.
 
-    Parameters
-    ----------
-    predictors : ndarray
-        At the nodes.
-    residual : float
-        Mean square of what least squares leaves of the response.
+    predictors: at the nodes.
+    residual: mean square of what least squares leaves of the response.
     """
     if family.link != "log":
         return 1.0
@@ -299,12 +286,9 @@ def _expected(family: Family, mean: float | None, spread: float) -> tuple[float,
 def _curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:
     """Return the curvature of normal rows with predictors along a direction.
 
-    Parameters
-    ----------
-    weights : ndarray
-        Of predictors at the nodes.
-    level, along : ndarray, shape (w,)
-        Of length 1, or 0: the direction of the intercept, and that of predictors.
+    weights: of predictors at the nodes.
+    level, along: shape (w,): of length 1, or 0: the direction of the intercept, and that of
+        predictors.
     """
     zero, one, two = (float(WEIGHTS @ (weights * NODES**k)) for k in range(3))
     turn = np.outer(level, along)

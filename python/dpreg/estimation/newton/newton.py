@@ -9,12 +9,8 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.limits import Limits
-from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.rounds import NORMS, Rounds
-from dpreg.estimation.newton.secant import Path
-from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
-from dpreg.estimation.releases.quantised import MappedRows
 
 # Where the curvature is known; the first score costs this share.
 MOST_KNOWN, _FIRST_KNOWN = 8, 0.12
@@ -38,45 +34,19 @@ _WORTH = 0.12
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35
 
 
-def newton(
-    rows: MappedRows,
-    path: Path,
-    units: float,
-    noise: GaussianReleases,
-    limits: Limits,
-    share: float,
-    model: Linearised,
-) -> Limits:
+def newton(rounds: Rounds, share: float) -> Limits:
     """Release scores until the last of them, with all that is left, is near the root.
 
-    Parameters
-    ----------
-    rows : MappedRows
-        Private, of coordinates with second moments of about 1, aimed at where the path begins.
-    path : Path
-        Goes on from where it begins.
-    units : float
-        Noisy number of rows.
-    noise : GaussianReleases
-    limits : Limits
-        Where the path begins.
-    share : float
-        Of the squared mu, for all of it.
-    model : Linearised
-
-    Returns
-    -------
-    Limits
-        Of the last score.
+    share: of the squared mu, for all of it.
+    Returns the limits of the last score.
 
     Privacy
     -------
-    guarantee : share mu^2 of `noise`
+    guarantee : share mu^2 of `rounds.noise`
     proof : newton.md
     """
-    rounds = Rounds(rows, path, units, noise, limits, model)
     left, again = share, True
-    for number in itertools.count(len(path.observations)):
+    for number in itertools.count(len(rounds.path.observations)):
         rounds.hesitate()
         if number > 1 and left > _ENOUGH and rounds.steps_left > 2:
             left -= rounds.curve()
@@ -88,13 +58,13 @@ def newton(
             ruled = rounds.limits.limit <= rounds.limits.narrowest
             again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.allow(left)
-        sigma = limit / (units * noise.share(left))
-        last = (rounds.settled(sigma) and not rounds.wider(limit)) or rounds.steps_left < 2
+        settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
+        last = settled or rounds.steps_left < 2
         part = left if last else _ROUND * left
         if number == 0:
             part = rounds.first(limit, left)
         if not last:
-            limit = rounds.early(limit, noise.share(part))
+            limit = rounds.early(limit, part)
         rounds.go(limit, part)
         left -= part
         if last:
@@ -102,76 +72,41 @@ def newton(
     return rounds.limits
 
 
-def first_score(
-    rows: MappedRows,
-    path: Path,
-    units: float,
-    noise: GaussianReleases,
-    limits: Limits,
-    left: float,
-    model: Linearised,
-) -> None:
-    """Release a score where the curvature is not known yet.
-
-    Parameters are as for `newton`; `left` is what there is for all scores.
-    """
-    rounds = Rounds(rows, path, units, noise, limits, model)
-    rounds.go(limits.usual, rounds.first(limits.usual, left))
+def first_score(rounds: Rounds, left: float) -> None:
+    """Release a score where the curvature is not known yet; `left` is what all scores have."""
+    rounds.go(rounds.limits.usual, rounds.first(rounds.limits.usual, left))
 
 
-def newton_known(
-    rows: MappedRows,
-    path: Path,
-    units: float,
-    noise: GaussianReleases,
-    limits: Limits,
-    share: float,
-    model: Linearised,
-) -> None:
-    """Release scores with one limit, until the last of them is near the root.
-
-    Parameters are as for `newton`.
-    """
-    rounds, left = Rounds(rows, path, units, noise, limits, model), share
-    quiet = share_for(noise, limits.limit, _QUIET_KNOWN * math.sqrt(units))
+def newton_known(rounds: Rounds, share: float) -> None:
+    """Release scores with one limit, as `newton`, until the last of them is near the root."""
+    left, limit, path = share, rounds.limits.limit, rounds.path
+    quiet = share_for(rounds.noise, limit, _QUIET_KNOWN * math.sqrt(rounds.units))
     for number in range(MOST_KNOWN):
-        near = rounds.near(limits.limit / (units * noise.share(left)))
+        near = rounds.near(rounds.deviation(limit, left))
         last = number + 1 == MOST_KNOWN or near or left < _LAST_KNOWN * share
         part = left if last else min(left * (_ROUND if number else _FIRST_KNOWN), quiet)
-        path.theta = _damped(path, model, units)
-        rounds.go(limits.limit, part)
+        path.theta = _damped(rounds)
+        rounds.go(limit, part)
         left -= part
         if last:
             break
 
 
-def _damped(path: Path, model: Linearised, units: float) -> Doubles:
+def _damped(rounds: Rounds) -> Doubles:
     """Return where to take a score: hazards begin near the root, and noise in them is large."""
+    path, found = rounds.path, rounds.model.found
     if not path.observations:
         return path.theta
-    start, levels = model.found.theta, model.found.levels
-    gain = _DOUBT_KNOWN**2 / (_DOUBT_KNOWN**2 + path.variance * units)
-    reach = model.found.sizes * _REACH_KNOWN
-    moved = start + np.clip(gain * (path.theta - start), -reach, reach)
+    gain = _DOUBT_KNOWN**2 / (_DOUBT_KNOWN**2 + path.variance * rounds.units)
+    reach = found.sizes * _REACH_KNOWN
+    moved = found.theta + np.clip(gain * (path.theta - found.theta), -reach, reach)
     at = path.observations[-1].at
-    step = np.where(levels, 0.0, path.theta - at)
+    step = np.where(found.levels, 0.0, path.theta - at)
     step /= max(float(np.linalg.norm(step)) / _REACH_KNOWN, 1.0)
-    return np.where(levels, moved, at + step)
+    return np.where(found.levels, moved, at + step)
 
 
-def newton_small(
-    rows: MappedRows,
-    path: Path,
-    units: float,
-    noise: GaussianReleases,
-    limits: Limits,
-    share: float,
-    model: Linearised,
-) -> None:
-    """Release two scores.
-
-    Parameters are as for `newton`.
-    """
-    rounds = Rounds(rows, path, units, noise, limits, model)
-    rounds.go(limits.limit, _FIRST_OF_TWO * share)
-    rounds.go(limits.limit, (1 - _FIRST_OF_TWO) * share)
+def newton_small(rounds: Rounds, share: float) -> None:
+    """Release two scores for a share of the squared mu."""
+    rounds.go(rounds.limits.limit, _FIRST_OF_TWO * share)
+    rounds.go(rounds.limits.limit, (1 - _FIRST_OF_TWO) * share)

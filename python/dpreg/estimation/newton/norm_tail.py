@@ -34,7 +34,7 @@ _FARTHEST = 256.0
 _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
-_ONE_SIDED = 0.7
+ONE_SIDED = 0.7
 # Number of units beyond a limit, at most and at least: by so many deviations of the noise.
 _DEVIATIONS = 2.0
 
@@ -42,12 +42,8 @@ _DEVIATIONS = 2.0
 def bins_around(norm: float, octaves: int) -> Edges:
     """Return where bins of norms begin, in half octaves of `_core.LEAST_SCORE_BIN`.
 
-    Parameters
-    ----------
-    norm : float
-        The typical one.
-    octaves : int
-        Bins are half octaves up to so many octaves above it.
+    norm: the typical one.
+    octaves: bins are half octaves up to so many octaves above it.
     """
     typical = round(2 * math.log2(norm)) - _core.LEAST_SCORE_BIN
     fine = np.arange(typical - 2 * _BELOW, typical + 2 * octaves)
@@ -81,17 +77,11 @@ class ClearBins:
 class NormTail:
     """What goes on beyond a norm, as a mean over shapes of tails that fit noisy counts.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (bins,)
-        Noisy numbers of units by their norm.
-    starts : ndarray of int, shape (bins,)
-        As of `bins_around`; the last bin has no end.
-    deviation : float
-        Of the noise in each.
-    most : float
-        No norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was 1
-        in a tenth, were said to be clipped by 30 to 51 errors in 4 of 14 fits.
+    counts: shape (bins,): noisy numbers of units by their norm.
+    starts: shape (bins,): as of `bins_around`; the last bin has no end.
+    deviation: of the noise in each.
+    most: no norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was
+        1 in a tenth, were said to be clipped by 30 to 51 errors in 4 of 14 fits.
 
     Attributes
     ----------
@@ -106,7 +96,7 @@ class NormTail:
         clear = np.where(counts > _SEEN * deviation, counts, 0.0)
         clear = clear if clear.any() else np.maximum(counts, 0.0)
         first = int(np.argmax(np.cumsum(clear) >= _BULK * clear.sum()))
-        self._start = _norm(float(starts[first]))
+        self._start = norm_of(float(starts[first]))
         shapes, prior = _shapes()
         tail = counts[first:]
         ends = np.minimum((starts[first:] - starts[first]) * _STEPS, _HALVES * _STEPS)
@@ -149,7 +139,7 @@ class NormTail:
         seen = np.flatnonzero(self._counts[first:] > _SEEN * self._deviation)
         last = int(ends[min(int(seen[-1]) + 2 if len(seen) else 2, len(ends) - 1)])
         below = np.maximum(self._counts[:first], 0.0)
-        middles = np.array([_norm(k + 0.5) for k in self._starts[1 : first + 1] - 1.0])
+        middles = np.array([norm_of(k + 0.5) for k in self._starts[1 : first + 1] - 1.0])
         total = float(below @ middles**2)
         total += self._start**2 * float(weights @ (units * _squares_to(last)))
         number = float(below.sum() + weights @ units)
@@ -164,14 +154,14 @@ class NormTail:
         clear = np.flatnonzero(self._counts > ALONE * self._deviation)
         counted, middles = self._counts[clear], self._middles[clear]
         end = min(int(clear[-1]) + 1, len(self._starts) - 1) if len(clear) else 0
-        top = _norm(float(self._starts[end]))
+        top = norm_of(float(self._starts[end]))
         return ClearBins(float(counted.sum()), float(counted @ middles**2), top)
 
     @property
     def _middles(self) -> Doubles:
         """Norms in the middle of each bin; where the last one begins."""
         between = (self._starts[:-1] + self._starts[1:]) / 2
-        return np.array([_norm(float(k)) for k in (*between, self._starts[-1])])
+        return np.array([norm_of(float(k)) for k in (*between, self._starts[-1])])
 
     def _seen_beyond(self) -> Doubles:
         """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
@@ -192,7 +182,7 @@ class NormTail:
 
     def cut(self, limit: float) -> ScoreCut:
         """Return what clipping at `limit` takes off the norms."""
-        ends = np.append([_norm(float(k)) for k in self._starts[1:]], np.inf)
+        ends = np.append([norm_of(float(k)) for k in self._starts[1:]], np.inf)
         counted = self._counts[ends > limit]
         surely = self._counts[1:][ends[:-1] > limit]
         reach = _DEVIATIONS * self._deviation
@@ -205,20 +195,15 @@ class NormTail:
 def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
     """Return the limit at which sums with noise `limit` / `mu` are best.
 
-    Parameters
-    ----------
-    limits : ndarray, shape (m,)
-    excess : ndarray, shape (..., m)
-        What norms exceed each limit by, added up.
-
-    Returns
-    -------
-    ndarray, shape (...)
+    limits: shape (m,).
+    excess: shape (..., m): what norms exceed each limit by, added up.
+    Returns an array of shape (...).
     """
-    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
+    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (ONE_SIDED * excess) ** 2, axis=-1)])
 
 
-def _norm(k: float) -> float:
+def norm_of(k: float) -> float:
+    """Return where bin k of norms begins, in half octaves."""
     return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))
 
 

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpreg.data.design import Design
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.whitening import rows_with_residual
-from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
-from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
+from dpreg.estimation.releases.rows import mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root
-from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.standardised import Standardised
 
 # Noise in second moments is this share of them, for shares of mu^2 between these; in a small study
 # the last, as intervals of 300 rows vary with what is measured here.
@@ -46,44 +44,29 @@ class _Seen:
     whole: bool  # Rows were shortened no more than they were for the start.
 
 
-def resumed_whitening(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    noise: GaussianReleases,
-    start: Start,
-    *,
-    small: bool,
-) -> Whitening | None:
+def resumed_whitening(begun: Standardised) -> Whitening | None:
     """Release second moments of rows along the coordinates of a start; None if they do not hold.
 
     Where they say what was expected, they and the start are averaged by what is wrong with each;
     otherwise they count more, as more was wrong with the start than was thought.
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    scales : Scales
-        As `resumed_scales` returned them.
-    units : StandardUnits
-        Of `scales`.
-    noise : GaussianReleases
-    start : Start
-    small : bool
-        Norms of scores will not be counted, so that the mean square of residuals is measured too.
+    begun: with a start, of which its scales are; `units` are those of the rows.  Where these are
+        few, norms of scores will not be counted, so that the mean square of residuals is measured
+        too.
 
     Privacy
     -------
-    guarantee : as the release that is added to `noise`
+    guarantee : as the release that is added to `begun.noise`
     proof : resumed.md
     """
+    start = begun.start
+    assert start is not None
     moments = Moments(np.eye(len(start.theta)), start.deviation**2, start.sizes < 1)
     before = Whitening(
         start.change, start.unseen, start.theta, start.residual, moments, start.sizes
     )
-    seen = _look(design, scales, units, noise, start, before, small=small)
-    sampling = _sampling(start, scales.units)
+    seen = _look(begun, start, before)
+    sampling = _sampling(start, begun.scales.units)
     residual = _residual(seen, sampling)
     known = replace(moments, variance=moments.variance + sampling)
     moments = known.of_levels().seen(seen.moments.matrix, seen.moments.variance)
@@ -96,21 +79,13 @@ def resumed_whitening(
     if seen.full or most > _LARGER or least < _SMALLER:
         return None
     return _averaged(
-        before, known, seen.moments, residual, centred=units.intercept, whole=seen.whole
+        before, known, seen.moments, residual, centred=begun.units.intercept, whole=seen.whole
     )
 
 
-def _look(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    noise: GaussianReleases,
-    start: Start,
-    before: Whitening,
-    *,
-    small: bool,
-) -> _Seen:
-    squares, n = before.squares, scales.units
+def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
+    noise, small = begun.noise, begun.few_rows
+    squares, n = before.squares, begun.scales.units
     usual = math.sqrt(squares + small)
     # A tenth of the rows may be longer than norms were told to be from noise.
     wanted = max(min(start.longest, _LONGEST * usual), _WIDE * usual)
@@ -121,9 +96,9 @@ def _look(
     reach = math.sqrt((_SMALL_REACH if small else _REACH) * entries * mu / noise.rows)
     limit = min(wanted, max(reach, _USUAL * usual))
     if small:
-        rows = rows_with_residual(design, scales, units, before, limit, start.residual)
+        rows = rows_with_residual(begun, before, limit, start.residual)
     else:
-        rows = mapped_rows(design, scales, units, before.rows, limit, kept=False)
+        rows = mapped_rows(begun.design, begun.scales, begun.units, before.rows, limit, kept=False)
     gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows, as of the start")
     gram, deviation = gram / n, deviation / n
     total = max(squares + small, 1.0)
@@ -154,13 +129,7 @@ def _residual(seen: _Seen, sampling: float) -> float:
 
 
 def _averaged(
-    before: Whitening,
-    known: Moments,
-    seen: Moments,
-    residual: float,
-    *,
-    centred: bool,
-    whole: bool,
+    before: Whitening, known: Moments, seen: Moments, residual: float, *, centred: bool, whole: bool
 ) -> Whitening:
     width, wrong = before.width, seen.matrix - np.eye(before.width)
     doubt, noise = known.variance, seen.variance

@@ -1,4 +1,4 @@
-"""Scores, one after another, and the path that they make."""
+"""Scores, one after another, and what decides the next of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.curvature import held_back
 from dpreg.estimation.newton.limits import Limits, along, count_norms
 from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.norm_tail import ONE_SIDED
 from dpreg.estimation.newton.scores import noisy_curvature, noisy_score
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.releases.accountant import GaussianReleases
@@ -33,8 +34,6 @@ _WIDER = 2.0
 # Norms are counted again after residuals fell by this share of their variance.  Without it there
 # was 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.
 _FALLEN = 0.1
-# Of what limits take off, on average, so much is on one side.
-_ONE_SIDED = 0.7
 # The curvature is released again after linear predictors have moved by this, for this share at
 # most, and for less each time after that; noise is this share of it, and rows are shortened to so
 # many root mean squares at least, or to so many times as much where that is cheap.
@@ -59,7 +58,13 @@ _ROUNDED = 0.1
 
 
 class Rounds:
-    """Scores, one after another, and the path that they make."""
+    """Scores, one after another, and the path that they make.
+
+    rows: private, of coordinates with second moments of about 1, aimed at where the path begins.
+    path: goes on from where it begins.
+    units: noisy number of rows.
+    limits: where the path begins.
+    """
 
     def __init__(
         self,
@@ -70,9 +75,9 @@ class Rounds:
         limits: Limits,
         model: Linearised,
     ) -> None:
-        self.rows, self.path, self._units, self._noise = rows, path, units, noise
+        self.rows, self.path, self.units, self.noise = rows, path, units, noise
         self.limits, self.width = limits, limits.width
-        self._model, self._sizes = model, model.found.sizes
+        self.model, self._sizes = model, model.found.sizes
         self._aimed = self._curved = self._counted = path.theta
         self._expected = model.curvature(model.found.theta)
         self._least, self._curves = self._far, 0
@@ -83,28 +88,32 @@ class Rounds:
     @property
     def residual(self) -> float:
         """Root mean square of an entry of the score of a row."""
-        return math.sqrt(self.limits.squares / self.width / self._units)
+        return math.sqrt(self.limits.squares / self.width / self.units)
 
     @property
     def _far(self) -> float:
         """Length of steps that are long: a residual, or `_LONG_STEP` in a linear predictor."""
         if self._expected is None:
             return self.residual
-        return min(self.residual, _LONG_STEP * self._model.curved)
+        return min(self.residual, _LONG_STEP * self.model.curved)
+
+    def deviation(self, limit: float, share: float) -> float:
+        """Return that of the noise in the mean score, with this limit, for this share."""
+        return limit / (self.units * self.noise.share(share))
 
     @property
     def steps_left(self) -> int:
         """How many noisy steps there may be until the last score."""
-        return MOST_STEPS - _AFTER - len(self._noise.parts)
+        return MOST_STEPS - _AFTER - len(self.noise.parts)
 
     def go(self, limit: float, share: float) -> None:
         """Release a score where the path has come to, and go on."""
         self.hesitate()
         self._aim()
         at, label = self.path.theta, f"score of round {len(self.path.observations) + 1}"
-        mu = self._noise.share(share)
-        score, deviation = noisy_score(self.rows, at / self._sizes, limit, label, self._noise, mu)
-        there = self._units * self._sizes
+        mu = self.noise.share(share)
+        score, deviation = noisy_score(self.rows, at / self._sizes, limit, label, self.noise, mu)
+        there = self.units * self._sizes
         seen = Observation(at, score / there, deviation / there, limit, self._cut(limit))
         self.path.add(seen)
         self._hold(seen)
@@ -117,19 +126,19 @@ class Rounds:
         were before the step: norms counted after a loud one say that residuals are as large.
         """
         least = _UNTOLD * self.residual * self._sizes / math.sqrt(self.width)
-        self.path.hesitate(np.where(self._model.found.levels, least, np.inf))
+        self.path.hesitate(np.where(self.model.found.levels, least, np.inf))
 
     def _hold(self, seen: Observation) -> None:
         """Go no farther from where a score was taken than its curvature is known."""
-        if self._model.effects is None:
+        if self.model.effects is None:
             return
-        way, effects = self.path.theta - seen.at, self._model.effects
+        way, effects = self.path.theta - seen.at, self.model.effects
         held = held_back(way, effects, self.path.inverse, seen.deviation, _FARTHEST)
         if float(np.abs(held - way).max(initial=0.0)) > 0:
             self.path.hold(seen.at + held)
 
     def _bend(self) -> None:
-        here = self._model.curvature(self.path.theta)
+        here = self.model.curvature(self.path.theta)
         if here is not None and self._expected is not None:
             self.path.bend(here - self._expected)
         self._expected = here
@@ -137,51 +146,48 @@ class Rounds:
     def curve(self) -> float:
         """Release the curvature where the path has come to, if it moved and that costs little.
 
-        Returns
-        -------
-        float
-            The share of the squared mu that was spent.
+        Returns the share of the squared mu that was spent.
         """
-        moved = float(np.linalg.norm(self.path.theta - self._curved)) / self._model.curved
+        moved = float(np.linalg.norm(self.path.theta - self._curved)) / self.model.curved
         if self._expected is None or moved < _MOVED:
             return 0.0
         most = _CURVATURE if self._curves == 0 else _CURVATURE_AGAIN
-        entries = self._units / math.sqrt(2 * self.width) * _PRECISE
+        entries = self.units / math.sqrt(2 * self.width) * _PRECISE
         squares = float(np.diag(self.path.curvature) @ self._sizes**2)
         usual = _SHORTEST * math.sqrt(squares)
-        share = max(share_for(self._noise, self._noise.rows * usual**2, entries), _LEAST_SHARE)
+        share = max(share_for(self.noise, self.noise.rows * usual**2, entries), _LEAST_SHARE)
         if share > most:
             return 0.0
         share = min(share * _LONGER**4, most)
         self._curves += 1
-        mu = self._noise.share(share)
-        limit = math.sqrt(entries * mu / self._noise.rows)
+        mu = self.noise.share(share)
+        limit = math.sqrt(entries * mu / self.noise.rows)
         label = f"curvature after round {len(self.path.observations)}"
         at = self.path.theta
         matrix, deviation = noisy_curvature(
-            self.rows, at / self._sizes, limit, label, self._noise, mu
+            self.rows, at / self._sizes, limit, label, self.noise, mu
         )
-        there = self._units * np.outer(self._sizes, self._sizes)
-        self.path.curved(matrix / there, (deviation / there) ** 2, self._model.found.levels)
+        there = self.units * np.outer(self._sizes, self._sizes)
+        self.path.curved(matrix / there, (deviation / there) ** 2, self.model.found.levels)
         self._curved = at
         self._bend()
         return share
 
     def first(self, limit: float, left: float) -> float:
         """Return the share of the first score."""
-        quiet = _FIRST_NOISE * self._far / math.sqrt(self.width) * self._units
-        return min(max(share_for(self._noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
+        quiet = _FIRST_NOISE * self._far / math.sqrt(self.width) * self.units
+        return min(max(share_for(self.noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
 
     def _cut(self, limit: float) -> Doubles:
         """Return what a limit takes off each entry of the score of a row, where the path is."""
-        cut = _ONE_SIDED * self.limits.excess(limit) * along(self.width) / self._units
+        cut = ONE_SIDED * self.limits.excess(limit) * along(self.width) / self.units
         return np.asarray(cut / self._sizes)
 
     def _aim(self) -> None:
         """Make rows again if their rounding would matter where the path has come to."""
         rounding = self.rows.limit / _core.ROW_STEPS / 2
         far = float(np.linalg.norm((self.path.theta - self._aimed) / self._sizes))
-        if far * rounding > _ROUNDED * self.residual / math.sqrt(self._units):
+        if far * rounding > _ROUNDED * self.residual / math.sqrt(self.units):
             self.rows.aim(self.path.theta / self._sizes)
             self._aimed = self.path.theta
 
@@ -219,8 +225,8 @@ class Rounds:
         """Whether the score with this limit has more in it than the last one had."""
         return bool(self.path.observations) and limit > _WIDER * self.path.observations[-1].limit
 
-    def early(self, limit: float, mu: float) -> float:
-        """Return the limit of a score with this mu, where that of the last one would be `limit`.
+    def early(self, limit: float, share: float) -> float:
+        """Return the limit of a score for this share, where that of the last one would be `limit`.
 
         It is no narrower than before, unless that is: scores that go from wide limits to narrow
         ones and back lead from one root to another.  Without this (and tails doubted by .25) .869
@@ -229,13 +235,14 @@ class Rounds:
         if self.wider(limit):
             return limit
         before = self.path.observations[-1].limit if self.path.observations else 0.0
-        return min(limit, max(self.limits.best(mu, self.path.theta / self._sizes), before))
+        best = self.limits.best(self.noise.share(share), self.path.theta / self._sizes)
+        return min(limit, max(best, before))
 
     def allow(self, left: float) -> float:
         """Return the limit of a score for all that is `left`, where the path has come to."""
         limits, at = self.limits, self.path.theta / self._sizes
         if limits.groups is not None:
-            mu = self._noise.share(left) * along(self.width)
+            mu = self.noise.share(left) * along(self.width)
             self.limits = replace(limits, limit=max(limits.limit, limits.groups.limit(at, mu)))
         return self.limits.limit
 
@@ -245,7 +252,7 @@ class Rounds:
         See `count_norms`.
         """
         at = self.path.theta / self._sizes
-        self.limits = count_norms(self.rows, at, self.limits, self._noise, NORMS, left, label)
+        self.limits = count_norms(self.rows, at, self.limits, self.noise, NORMS, left, label)
         self._least, self._counted = min(self._least, self._far), self.path.theta
 
     @property

@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.data.design import Design
 from dpreg.estimation.newton.norm_tail import ALONE, NormTail, bins_around
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
-from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.row_norms import RowNorms
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
-from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.standardised import Standardised
 
 # A tail of rows is seen with so many deviations of its noise; longer ones than this many times the
 # root of their entries do not matter, and are shortened to that.  With 2 deviations, and bins in
@@ -39,17 +37,9 @@ class RowLengths:
         return self.tail.limit(mu * share) * residual / CONSTANT_RESIDUAL
 
 
-def row_lengths(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    change: Doubles,
-    usual: float,
-    noise: GaussianReleases,
-    mu: float,
-) -> RowLengths:
+def row_lengths(begun: Standardised, change: Doubles, usual: float, share: float) -> RowLengths:
     """Count rows by their norm, which is about `usual`."""
-    counts, starts, deviation = _counted(design, scales, units, change, usual, noise, mu)
+    counts, starts, deviation = _counted(begun, begun.telling_units, change, usual, share)
     # No row is in the bins beyond, which have noise alone.
     longest = _LONGEST * usual
     within = counts[_norms(starts) <= longest]
@@ -61,40 +51,31 @@ def row_lengths(
     return RowLengths(top, NormTail(counts, starts, deviation))
 
 
-def row_norms(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    change: Doubles,
-    noise: GaussianReleases,
-    mu: float,
-) -> RowNorms:
+def row_norms(begun: Standardised, units: StandardUnits, change: Doubles, share: float) -> RowNorms:
     """Count rows by their norm, for second moments along `change`."""
     usual = math.sqrt(max(units.width, 1))
-    counts, starts, deviation = _counted(design, scales, units, change, usual, noise, mu)
+    counts, starts, deviation = _counted(begun, units, change, usual, share)
     # The last bin has no end.
     middles = np.append((starts[:-1] + starts[1:]) / 2, starts[-1])
-    return RowNorms(counts, _norms(middles), deviation, units.width, scales.units)
+    return RowNorms(counts, _norms(middles), deviation, units.width, begun.scales.units)
 
 
 def _counted(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    change: Doubles,
-    usual: float,
-    noise: GaussianReleases,
-    mu: float,
+    begun: Standardised, units: StandardUnits, change: Doubles, usual: float, share: float
 ) -> tuple[Doubles, Integers, float]:
-    """Return noisy counts of rows by their norm, where bins begin, and the deviation of noise."""
+    """Return noisy counts of rows by their norm, where bins begin, and the deviation of noise.
+
+    share: of the squared mu.
+    """
     rows = mapped_rows(
-        design.by_row, scales, units, change, _LONGEST * usual,
+        begun.design.by_row, begun.scales, units, change, _LONGEST * usual,
         kept=False, loss=CONSTANT_LOSS,
     )  # fmt: skip
     # Norms that are counted are those of scores with a constant residual.
     starts = bins_around(usual * CONSTANT_RESIDUAL, _OCTAVES)
     exact = rows.score_norms(np.zeros(rows.width), starts)
-    counts, deviation = noise.release("norms of rows", exact, mu)
+    mu = begun.noise.share(share)
+    counts, deviation = begun.noise.release("norms of rows", exact, mu)
     return counts, starts, deviation
 
 

@@ -17,21 +17,13 @@ def estimand(
 
     Everything here is public: the limits, noisy counts, and what was released.
 
-    Parameters
-    ----------
-    rows, scores : float
-        Clipping thresholds of their norms, as multiples of the typical norm.
-    cut : ScoreCut or None
-        What the limit takes off scores; None: norms were not counted.
-    family : Family
-    release : Release
-        With its covariance and `clipping`.
+    rows, scores: clipping thresholds of their norms, as multiples of the typical norm.
+    cut: what the limit takes off scores; None: they stop at the limit instead.
+    release: with its covariance and `clipping`.
     """
     target = _without_limits(family)
-    if family.counting:  # scores stop; what is left out has mean 0 where the model holds
+    if cut is None:  # scores stop; what is left out has mean 0 where the model holds
         return Estimand(f"early-censored {target}", rows, scores)
-    if cut is None:
-        return Estimand(named(target, None), rows, scores)
     effect = _largest_effect(release) if cut.units > 0 else 0.0
     return Estimand(named(target, effect), rows, scores, cut.units, effect, cut.surely)
 

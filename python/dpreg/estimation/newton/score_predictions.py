@@ -70,11 +70,7 @@ def predicting(begun: Standardised, share: float) -> Release:
     directions whose second moments are hidden by noise, rounds move as slowly as if these were as
     large as the noise.
 
-    Parameters
-    ----------
-    begun : Standardised
-    share : float
-        Of the squared mu.
+    share: of the squared mu.
     """
     if begun.design.terms.family.dispersed:
         mean, spread = float(begun.scales.centre[-1]), float(begun.scales.scale[-1])
@@ -124,10 +120,7 @@ def _alike(terms: Terms, units: StandardUnits) -> Doubles:
     with.  With z those of a row, I + e I and e = (sqrt(1 + k) - 1) / k times ones make its norm
     that of all k + 1 indicators about their means: which level is left out then changes nothing.
 
-    Returns
-    -------
-    ndarray, shape (width, width)
-        Symmetric.
+    Returns a symmetric array of shape (width, width).
     """
     change, first = np.eye(units.width), int(units.intercept)
     places = {name: k for k, name in enumerate(terms.names[j] for j in units.columns)}
@@ -177,13 +170,9 @@ def _rounds(
     has added would stay: so each round is pulled back, as far as the noise of all rounds is large
     beside the prior.
 
-    Returns
-    -------
-    theta : ndarray, shape (w,)
-    noises : ndarray, shape (_ROUNDS,)
-        Variance of the noise in each coordinate.
-    pulls : ndarray, shape (_ROUNDS, w)
-        What the way from the start was multiplied by.
+    Returns theta: shape (w,).
+    and noises: shape (_ROUNDS,): variance of the noise in each coordinate.
+    and pulls: shape (_ROUNDS, w): what the way from the start was multiplied by.
     """
     units, theta = begun.scales.units, model.start
     thetas, noises, pulls = [], [], []

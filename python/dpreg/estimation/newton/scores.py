@@ -9,6 +9,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
+from dpreg.estimation.newton.norm_tail import norm_of
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.moments import symmetric
 from dpreg.estimation.releases.quantised import MappedRows
@@ -28,20 +29,12 @@ _PRODUCT_NOISE = 0.3
 
 
 def noisy_score(
-    rows: MappedRows,
-    theta: Doubles,
-    limit: float,
-    label: str,
-    noise: GaussianReleases,
-    mu: float,
+    rows: MappedRows, theta: Doubles, limit: float, label: str, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float]:
     """Release the sum of the scores of units, each shortened to `limit`.
 
-    Returns
-    -------
-    score : ndarray, shape (width,)
-    deviation : float
-        Of the noise in each entry.
+    Returns score: shape (width,).
+    and deviation: of the noise in each entry.
     """
     noisy, scale = noise.release(label, rows.score(theta, limit), mu)
     step = limit / _core.SCORE_STEPS
@@ -53,11 +46,8 @@ def noisy_products(
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over units, v the score shortened to `limit`.
 
-    Returns
-    -------
-    products : ndarray, shape (width, width)
-    deviation : float
-        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    Returns products: shape (width, width).
+    and deviation: of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
     sums = rows.score_products(theta, limit)
     matrix, scale = symmetric("second moments of scores", sums, noise, mu)
@@ -66,25 +56,13 @@ def noisy_products(
 
 
 def noisy_curvature(
-    rows: MappedRows,
-    theta: Doubles,
-    limit: float,
-    label: str,
-    noise: GaussianReleases,
-    mu: float,
+    rows: MappedRows, theta: Doubles, limit: float, label: str, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float]:
     """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
 
-    Parameters
-    ----------
-    limit : float
-        To which v is shortened.
-
-    Returns
-    -------
-    curvature : ndarray, shape (width, width)
-    deviation : float
-        Of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
+    limit: to which v is shortened.
+    Returns curvature: shape (width, width).
+    and deviation: of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
     matrix, scale = symmetric(label, rows.curvature(theta, limit), noise, mu)
     step = (limit / _core.ROW_STEPS) ** 2
@@ -115,21 +93,21 @@ class ScoreNorms:
     @property
     def three_quarters(self) -> float:
         """Norm that three quarters of the units do not exceed."""
-        return _edge(self.bulk + 1)
+        return norm_of(self.bulk + 1)
 
     def root_mean_square(self) -> float:
         """Of the norms up to the largest bin that is told from noise; more than 0."""
         mean = self.sum_of_squares() / max(float(self._held.sum()), 1.0)
-        return max(math.sqrt(mean), _edge(0))
+        return max(math.sqrt(mean), norm_of(0))
 
     def sum_of_squares(self) -> float:
         """Of the norms up to the largest bin that is told from noise."""
-        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        middle = np.array([norm_of(k + 0.5) for k in range(len(self.counts))])
         return float(self._held @ middle**2)
 
     def left(self, limit: float) -> float:
         """Return what shortening to `limit` leaves of a norm, on average; 1 if none are seen."""
-        middle = np.array([_edge(k + 0.5) for k in range(len(self.counts))])
+        middle = np.array([norm_of(k + 0.5) for k in range(len(self.counts))])
         clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
         if not clear.any():
             return 1.0
@@ -173,7 +151,3 @@ def noisy_score_norms(
 ) -> ScoreNorms:
     """Release the numbers of units by the norm of their score."""
     return ScoreNorms(*noise.release(label, rows.score_norms(theta), mu))
-
-
-def _edge(k: float) -> float:
-    return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))

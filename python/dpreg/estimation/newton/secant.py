@@ -48,10 +48,7 @@ class Observation:
     def turned(self, by: Doubles) -> Observation:
         """Return it in other coordinates.
 
-        Parameters
-        ----------
-        by : ndarray, shape (w, k)
-            What rows are multiplied by.
+        by: shape (w, k): what rows are multiplied by.
         """
         deviation, cut = (np.sqrt((by**2).T @ of**2) for of in (self.deviation, self.cut))
         at = np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0])
@@ -65,21 +62,13 @@ class Path:
     independent errors of variance `doubt` in its entries, and each pair of scores corrects it along
     their difference, by what is expected of it given that (a secant step with noise).
 
-    Parameters
-    ----------
-    sizes : ndarray, shape (w,)
-        What coordinates were multiplied by where rows were added up: noise in entries of scores
-        goes as their inverse.
-    doubt : ndarray, shape (w, w)
-        Variance of each entry, from noise.
-    start : ndarray, shape (w,)
-        Where the first score is to be taken.
-    bent : float
-        The curvature changes by this share over a step of length 1.
-    still : float
-        A difference of scores says nothing after a step that is shorter than this.
-    again : bool
-        The curvature is released again where it may have changed: a difference of scores says as
+    sizes: shape (w,): what coordinates were multiplied by where rows were added up: noise in
+        entries of scores goes as their inverse.
+    doubt: shape (w, w): variance of each entry, from noise.
+    start: shape (w,): where the first score is to be taken.
+    bent: the curvature changes by this share over a step of length 1.
+    still: a difference of scores says nothing after a step that is shorter than this.
+    again: the curvature is released again where it may have changed: a difference of scores says as
         much of its doubt as `_KNOWN` other entries that are as expected.
 
     Attributes
@@ -176,16 +165,11 @@ class Path:
     def curved(self, curvature: Doubles, variance: Doubles, levels: NDArray[np.bool_]) -> None:
         """Take in another noisy curvature.
 
-        Parameters
-        ----------
-        variance : ndarray, shape (w, w)
-            Of the noise of an entry on its diagonal, and twice that of others.
-        levels : ndarray of bool, shape (w,)
-            Coordinates of levels.
+        variance: shape (w, w): of the noise of an entry on its diagonal, and twice that of others.
+        levels: shape (w,): coordinates of levels.
         """
-        found = (
-            Moments(self.curvature, 2 * self.doubt, levels).of_levels().seen(curvature, variance)
-        )
+        known = Moments(self.curvature, 2 * self.doubt, levels).of_levels()
+        found = known.seen(curvature, variance)
         values, vectors = np.linalg.eigh(found.matrix)
         size = max(float(np.trace(found.matrix)) / len(curvature), _LEAST)
         self.curvature = (vectors * np.clip(values, _LEAST * size, _LARGEST)) @ vectors.T

@@ -20,18 +20,11 @@ def start_from(
 ) -> Start:
     """Return where a fit ended.  Everything here is public.
 
-    Parameters
-    ----------
-    begun : Standardised
-        Of which only what is released is used.
-    found : Whitening
-        Coordinates.
-    path : Path
-        Along them.
-    squares : float
-        Sum of squared norms of scores.
-    longest : float
-        See `Start`.
+    begun: of which only what is released is used.
+    found: coordinates.
+    path: along them.
+    squares: sum of squared norms of scores.
+    longest: see `Start`.
     """
     terms, scales = begun.design.terms, begun.scales
     ended = replace(found, theta=path.theta)

@@ -8,11 +8,9 @@ import math
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.estimation.newton.linearised import NODES, WEIGHTS
 from dpreg.estimation.releases.exits import EXITS
 
-# For integrals over a normal variable.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Slopes along a coordinate of deviation 1 are looked for up to the first, and are about the second.
 _MOST_SLOPE, _USUAL_SLOPE, _SLOPES = 1.8, 0.7, 37
 # Means differ from those of normal covariates by about this.
@@ -28,20 +26,12 @@ def tilted_start(table: Doubles, means: Doubles, deviations: Doubles) -> tuple[D
     The risk set starts with mean 0 and unit spread, and those with a high hazard leave it first: so
     means over events are largest in the first intervals.
 
-    Parameters
-    ----------
-    table : ndarray, shape (groups, K, 3 or 5)
-        Numbers of those with an event in an interval, censored inside it, censored at its end, and
-        who entered at its beginning and inside it.
-    means : ndarray, shape (groups * K, m)
-        Noisy means of covariates over the events of an interval.
-    deviations : ndarray, shape (groups * K,)
-        Of the noise in each.
-
-    Returns
-    -------
-    slopes : ndarray, shape (m,)
-    log_hazards : ndarray, shape (groups, K)
+    table: shape (groups, K, 3 or 5): numbers of those with an event in an interval, censored inside
+        it, censored at its end, and who entered at its beginning and inside it.
+    means: shape (groups * K, m): noisy means of covariates over the events of an interval.
+    deviations: shape (groups * K,): of the noise in each.
+    Returns slopes: shape (m,).
+    and log_hazards: shape (groups, K).
     """
     events = np.maximum(table[:, :, 0].ravel(), _LEAST)
     weights = 1 / (deviations**2 + 1 / events + _NOT_NORMAL**2)
@@ -60,20 +50,20 @@ def _expected(table: Doubles, slope: float) -> tuple[Doubles, Doubles]:
     """Return means of the covariate over the events of intervals, and logarithms of hazards."""
     table = np.maximum(table, _LEAST)
     groups, intervals, kinds = table.shape
-    ratios = np.exp(slope * _NODES)
+    ratios = np.exp(slope * NODES)
     log_hazards, means = np.empty((groups, intervals)), np.empty((groups, intervals))
     for group in range(groups):
-        at_risk = 0 * _WEIGHTS
+        at_risk = 0 * WEIGHTS
         if kinds == EXITS:
-            at_risk = _WEIGHTS * float(table[group].sum())
+            at_risk = WEIGHTS * float(table[group].sum())
         for k in range(intervals):
             events, inside, at_end = table[group, k, :EXITS]
             starting, later = table[group, k, EXITS:] if kinds > EXITS else (0.0, 0.0)
-            at_risk = _less(at_risk + (starting + later / 2) * _WEIGHTS, inside / 2)
+            at_risk = _less(at_risk + (starting + later / 2) * WEIGHTS, inside / 2)
             log_hazards[group, k] = _log_hazard(at_risk, ratios, events)
             died = at_risk * -np.expm1(-np.exp(log_hazards[group, k]) * ratios)
-            means[group, k] = float(_NODES @ died) / float(died.sum())
-            at_risk = _less(at_risk - died + later / 2 * _WEIGHTS, inside / 2 + at_end)
+            means[group, k] = float(NODES @ died) / float(died.sum())
+            at_risk = _less(at_risk - died + later / 2 * WEIGHTS, inside / 2 + at_end)
     return means.ravel(), log_hazards
 
 

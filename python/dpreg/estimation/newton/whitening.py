@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.data.design import Design
 from dpreg.estimation.newton.coordinates import Whitening, shrunken
 from dpreg.estimation.newton.levels import Beginning, beginning
-from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
-from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
+from dpreg.estimation.releases.rows import mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root
-from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.standardised import Standardised
 
 # Rows are shortened to this many times the root of their entries, and to more, up to the second,
 # where noise stays below this share of the rows.
@@ -56,43 +54,22 @@ _SMALL_MOST, _SMALL_NOISE, _SMALL_SEEN = (0.15, 0.3), (0.25, 0.2), 2.5
 class _Table:
     """What matrices are made of."""
 
-    begun: Beginning
+    begun: Standardised
     # Rows of the coordinates, and with them what is left of the response if there is one, shortened
     # to a limit.
     rows: Callable[[Whitening, float], MappedRows]
     response: bool  # The response is the last entry of rows.
-    units: float  # Noisy number of rows.
-    centred: bool  # The first entry stands for an intercept.
 
 
-def whiten(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    noise: GaussianReleases,
-    begun: Beginning,
-    *,
-    small: bool,
-) -> Whitening:
+def whiten(begun: Standardised, first: Beginning) -> Whitening:
     """Release second moments of rows with their residual, until all directions are seen.
 
-    Parameters
-    ----------
-    design : Design
-        Private.
-    scales : Scales
-        Released.
-    units : StandardUnits
-        Of `scales`.
-    noise : GaussianReleases
-    begun : Beginning
-        Released.
-    small : bool
-        There are so few rows that two matrices have to do.
+    begun: `units` are those of the rows.  Where these are few two matrices have to do.
+    first: released.
 
     Privacy
     -------
-    guarantee : as the releases that are added to `noise`
+    guarantee : as the releases that are added to `begun.noise`
     proof : whitening.md
 
     References
@@ -102,64 +79,50 @@ def whiten(
     """
 
     def rows(found: Whitening, limit: float) -> MappedRows:
-        return rows_with_residual(design, scales, units, found, limit)
+        return rows_with_residual(begun, found, limit)
 
-    table = _Table(begun, rows, True, scales.units, units.intercept)
-    return _whitened(table, noise, small=small)
+    return _whitened(_Table(begun, rows, response=True), first)
 
 
-def whiten_columns(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    noise: GaussianReleases,
-    *,
-    small: bool,
-) -> Whitening:
+def whiten_columns(begun: Standardised) -> Whitening:
     """As `whiten`, without a response: `theta` and `residual` are 0.
 
     Privacy
     -------
-    guarantee : as the releases that are added to `noise`
+    guarantee : as the releases that are added to `begun.noise`
     proof : whitening.md
     """
+    design, scales, units = begun.design, begun.scales, begun.units
 
     def rows(found: Whitening, limit: float) -> MappedRows:
         return mapped_rows(design, scales, units, found.rows, limit, kept=False)
 
-    begun = beginning(design.terms, scales, units, small=small)
-    table = _Table(begun, rows, False, scales.units, units.intercept)
-    return _whitened(table, noise, small=small)
+    first = beginning(design.terms, scales, units, small=begun.few_rows)
+    return _whitened(_Table(begun, rows, response=False), first)
 
 
-def _whitened(table: _Table, noise: GaussianReleases, *, small: bool) -> Whitening:
-    begun = table.begun
+def _whitened(table: _Table, first: Beginning) -> Whitening:
     found = Whitening(
-        begun.change, begun.unseen, np.zeros(len(begun.sizes)), 1.0, begun.moments, begun.sizes,
+        first.change, first.unseen, np.zeros(len(first.sizes)), 1.0, first.moments, first.sizes,
     )  # fmt: skip
-    known = np.zeros((found.width, 0))
-    farthest = _FARTHEST * math.sqrt(table.units)
+    known, small = np.zeros((found.width, 0)), table.begun.few_rows
+    farthest = _FARTHEST * math.sqrt(table.begun.scales.units)
     for number in range(2 if small else MOST_LOOKS):
-        stage = number if small else None
-        found, hidden, by = _look(table, noise, found, known, number, stage)
+        found, hidden, by = _look(table, found, known, number)
         known = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
         lengths = _lengths(found.change @ hidden) / _lengths(by @ hidden)
         if not small and lengths.min(initial=math.inf) > farthest:
             break
-    return found.without(hidden, centred=table.centred)[0]
+    return found.without(hidden, centred=table.begun.units.intercept)[0]
 
 
 def _look(
-    table: _Table,
-    noise: GaussianReleases,
-    before: Whitening,
-    known: Doubles,
-    again: int,
-    small: int | None,
+    table: _Table, before: Whitening, known: Doubles, again: int
 ) -> tuple[Whitening, Doubles, Doubles]:
     """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
-    width, n = before.width, table.units
-    limit, share = _plan(table, before, noise, small, again)
+    noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
+    width = before.width
+    limit, share = _plan(table, before, again)
     rows = table.rows(before, limit)
     beside = " and response" * table.response
     label = f"second moments of rows{beside}, {again + 1}"
@@ -174,20 +137,19 @@ def _look(
     moments = before.moments.seen(gram[:width, :width], doubt)
     values, vectors = np.linalg.eigh(moments.matrix)
     values, unsure = moments.without_spread(values), moments.along(vectors)
-    seen = values > (_SEEN if small is None else _SMALL_SEEN) * unsure
+    seen = values > (_SMALL_SEEN if small else _SEEN) * unsure
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
     held = np.maximum(values, _HELD * moments.edge(vectors))
     few = ((known.T @ vectors) ** 2).sum(axis=0) > _SAME
     few &= (values > _TOLD * unsure) & (values < _SHORT)
     held = np.where(few, 1.0, held)
-    by = symmetric_root((vectors * held) @ vectors.T, centred=table.centred)
-    least = 0.0 if small is None else _HIDDEN * float(scale) / n
+    by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
+    least = _HIDDEN * float(scale) / n if small else 0.0
     found = replace(
         before,
         theta=before.theta + step,
         residual=max(
-            square - 2 * float(step @ products) + float(step @ moments.matrix @ step),
-            least,
+            square - 2 * float(step @ products) + float(step @ moments.matrix @ step), least
         ),
         moments=moments.turned(by),
         limit=min(before.limit, limit),
@@ -200,18 +162,17 @@ def _lengths(columns: Doubles) -> Doubles:
     return np.asarray(np.linalg.norm(columns, axis=0))
 
 
-def _plan(
-    table: _Table, before: Whitening, noise: GaussianReleases, small: int | None, again: int
-) -> tuple[float, float]:
+def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
     """Return the limit of rows and the share of a matrix."""
+    noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
     squares = before.squares
-    n, usual = table.units, math.sqrt(max(squares + table.response, 1))
+    usual = math.sqrt(max(squares + table.response, 1))
     entries = math.sqrt(2 * max(squares, 1))
     limit = _USUAL * usual
-    quiet = _NOISE if small is None else _SMALL_NOISE[small]
+    quiet = _SMALL_NOISE[again] if small else _NOISE
     share = share_for(noise, noise.rows * limit**2, quiet * n / entries)
-    if small is not None:
-        return limit, min(share, _SMALL_MOST[small])
+    if small:
+        return limit, min(share, _SMALL_MOST[again])
     most = _MOST
     if share > _MOST and again < len(_CROWDED) and noise.left - _CROWDED[again] > _LEFT:
         most = _CROWDED[again]
@@ -221,20 +182,17 @@ def _plan(
 
 
 def rows_with_residual(
-    design: Design,
-    scales: Scales,
-    units: StandardUnits,
-    found: Whitening,
-    limit: float,
-    square: float = 1.0,
+    begun: Standardised, found: Whitening, limit: float, square: float = 1.0
 ) -> MappedRows:
     """Return rows of the coordinates, and what theta leaves of the response, shortened together.
 
-    Residuals are divided by the root of `square`.
+    begun: `units` are those of the rows.
+    square: residuals are divided by its root.
     """
+    design, units = begun.design, begun.units
     change = np.zeros((units.width + 1, found.width + 1))
     change[:-1, :-1] = found.rows
     change[:-1, -1] = -found.change @ found.theta / math.sqrt(square)
     change[-1, -1] = 1 / math.sqrt(square)
     last = units.with_response(design.columns)
-    return mapped_rows(design, scales, last, change, limit, kept=False)
+    return mapped_rows(design, begun.scales, last, change, limit, kept=False)

@@ -10,7 +10,7 @@ from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
-from dpreg.estimation.releases.quantised import SQUARED, RowLoss
+from dpreg.estimation.releases.quantised import RowLoss
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
@@ -62,16 +62,9 @@ def working_model(
 ) -> WorkingModel:
     """Return the model with the mean response for all rows.
 
-    Parameters
-    ----------
-    family : Family
-    scales : Scales
-        Released.
-    units : StandardUnits
-    change : ndarray, shape (width, w)
-        What standardised rows are multiplied by.
-    given : tuple of int
-        Columns that are added to the linear predictor.
+    scales: released.
+    change: shape (width, w): what standardised rows are multiplied by.
+    given: columns that are added to the linear predictor.
     """
     mean = _inside(float(scales.centre[-1]), family, scales)
     predictor = family.predictor(mean)
@@ -129,9 +122,10 @@ def _noise_of_mean(scales: Scales) -> float:
 
 
 def loss_of(family: Family, scales: Scales) -> RowLoss:
-    """Return the loss of a row, given what was released of the response."""
-    if family.least_squares:
-        return SQUARED
+    """Return the loss of a row of a family that is not of least squares.
+
+    scales: released, with those of the response.
+    """
     if family.link == "log":
         low, high = predictor_range(scales)
         alpha = 1.0 if family.alpha is None else family.alpha

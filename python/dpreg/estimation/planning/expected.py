@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.base.text import counted
 from dpreg.estimation.planning.forecast import Model
-from dpreg.estimation.planning.grids import LIKELY, WIDEST
 from dpreg.estimation.planning.planned import Planned
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 
@@ -70,8 +69,3 @@ class Expected(Planned):
     def exact_power(self) -> float | None:
         """Power of least squares without privacy for a slope of the same size."""
         return None if self.effect is None else power_of(self.effect, self.exact_error)
-
-    @property
-    def works(self) -> bool:
-        """Whether n and eps are enough."""
-        return self.released >= LIKELY and self.width <= WIDEST

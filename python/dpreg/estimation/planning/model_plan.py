@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from html import escape
@@ -13,7 +12,7 @@ from dpreg.base.families import Family
 from dpreg.base.text import counted, wrapped
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
 from dpreg.estimation.planning.planned import Planned
-from dpreg.estimation.planning.power import LEVEL, least_effect, power_of
+from dpreg.estimation.planning.power import LEVEL, least_effect
 from dpreg.estimation.planning.question import between, count, question_from
 from dpreg.estimation.planning.tabulated import (
     INTERVALS,
@@ -69,11 +68,6 @@ class ModelPlan(Planned):
     event_rate: float | None = None
 
     @property
-    def works(self) -> bool:
-        """Whether n and eps are enough."""
-        return self.released >= LIKELY and self.width <= WIDEST
-
-    @property
     def model(self) -> Tabulated:
         """What is planned, with its forecasts."""
         return Study(self.family, self.classes, self.treated, None, self.event_rate).model()
@@ -103,11 +97,6 @@ class ModelPlan(Planned):
         found = {**asdict(self), "works": self.works}
         own = _OWN[self.family]
         return {name: value for name, value in found.items() if name in own or name not in _OWNERS}
-
-    def to_json(self) -> str:
-        """Return the same as JSON; a width that is infinite is null."""
-        plain = self.to_dict()
-        return json.dumps({**plain, "width": None if math.isinf(self.width) else self.width})
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
@@ -256,14 +245,7 @@ class Study:
 
 
 def model_plan(
-    study: Study,
-    n: object,
-    d: object,
-    eps: object,
-    delta: float,
-    *,
-    effect: object,
-    power: object,
+    study: Study, n: object, d: object, eps: object, delta: float, *, effect: object, power: object
 ) -> ModelPlan:
     """Plan a model that has a table of its own; arguments are those of `dp_plan`."""
     of = study.model()
@@ -277,17 +259,12 @@ def model_plan(
     if effect is not None and ratios:
         effect = of.tested(_hazard_ratio(effect))
     asked = question_from(of, expected, d, eps, delta, effect=effect, power=power)
-    exact = of.exact_error(asked.n, asked.d)
     found = of.forecast(asked.n, asked.d, asked.eps, delta)
-    size, chance = asked.effect, asked.power
-    if chance is None:
-        assert size is not None
-        chance = power_of(size, found.width * exact, found.released)
-    if size is None:
-        size = least_effect(chance, found.width * exact, found.released)
+    size, chance = asked.answered(found)
+    assert chance is not None
     rate = of.rate if isinstance(of, HazardModel) else 1.0
     least = of.least_units(asked.d, asked.eps, delta)
-    without = least_effect(chance, exact)
+    without = least_effect(chance, of.exact_error(asked.n, asked.d))
     return ModelPlan(
         family=of.name, n=math.ceil(asked.n / rate), d=asked.d, eps=asked.eps, delta=delta,
         released=found.released, width=found.width, effect=None if size is None else of.shown(size),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,7 +12,6 @@ from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE
 from dpreg.estimation.planning.expected import Expected
 from dpreg.estimation.planning.forecast import Model
 from dpreg.estimation.planning.model_plan import ModelPlan, Study, model_plan
-from dpreg.estimation.planning.power import exact_error, least_effect, power_of
 from dpreg.estimation.planning.question import Question, question_from
 from dpreg.estimation.planning.wording import as_html, as_text
 from dpreg.privacy.checks import check_delta
@@ -72,11 +69,6 @@ class Plan(Expected):
         names = (field.name for field in fields(self))
         found = {name: getattr(self, name) for name in (*names, "works")}
         return {**found, "family": self.family.label.lower()}
-
-    def to_json(self) -> str:
-        """Return the same as JSON; a width that is infinite is null."""
-        plain = self.to_dict()
-        return json.dumps({**plain, "width": None if math.isinf(self.width) else self.width})
 
     def _repr_html_(self) -> str:
         return as_html(self)
@@ -227,26 +219,10 @@ def _check_default(family: str | Family, method: str, link: str | None) -> None:
 def _answer(asked: Question) -> Plan:
     of, n, d, eps, delta = asked.of, asked.n, asked.d, asked.eps, asked.delta
     found = of.forecast(n, d, eps, delta)
-    error = found.width * exact_error(n, d)
-    effect, power = asked.effect, asked.power
-    if asked.solved == "effect" and power is not None:
-        effect = least_effect(power, error, found.released)
-    elif asked.solved == "power" and effect is not None:
-        power = power_of(effect, error, found.released)
+    effect, power = asked.answered(found)
     return Plan(
-        n=n,
-        d=d,
-        eps=eps,
-        delta=delta,
-        method=of.used,
-        released=float(found.released),
-        declined=float(found.declined),
-        width=float(found.width),
-        loss=float(found.loss),
-        least_n=of.least_units(d, eps, delta),
-        least_eps=of.least_epsilon(n, d, delta),
-        effect=effect,
-        power=power,
-        solved=asked.solved,
-        family=of.family,
-    )
+        n=n, d=d, eps=eps, delta=delta, method=of.used, released=float(found.released),
+        declined=float(found.declined), width=float(found.width), loss=float(found.loss),
+        least_n=of.least_units(d, eps, delta), least_eps=of.least_epsilon(n, d, delta),
+        effect=effect, power=power, solved=asked.solved, family=of.family,
+    )  # fmt: skip

@@ -1,13 +1,16 @@
-"""What all plans have in common: their plots, and what these are of."""
+"""What all plans have in common."""
 
 from __future__ import annotations
 
+import json
+import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpreg.base.errors import ArgumentError, Choice, unusable, write
 from dpreg.base.text import drawn
 from dpreg.estimation.planning.forecast import Model
+from dpreg.estimation.planning.grids import LIKELY, WIDEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,6 +54,20 @@ class Planned(ABC):
     @abstractmethod
     def title(self) -> str:
         """What is planned, above a plot."""
+
+    @property
+    def works(self) -> bool:
+        """Whether n and eps are enough."""
+        return self.released >= LIKELY and self.width <= WIDEST
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+
+    def to_json(self) -> str:
+        """Return the same as JSON; a width that is infinite is null."""
+        plain = self.to_dict()
+        return json.dumps({**plain, "width": None if math.isinf(self.width) else self.width})
 
     def plot(self, ax: Axes | None = None, *, of: str = "width") -> Axes:
         """Plot width against eps, or power against the size of an effect; needs matplotlib.

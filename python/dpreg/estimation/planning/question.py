@@ -10,6 +10,7 @@ import numpy as np
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out, unusable, write
 from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
+from dpreg.estimation.planning.grids import Forecast
 from dpreg.estimation.planning.power import LEVEL, detected, least_effect, power_of
 from dpreg.privacy.checks import check_epsilon
 
@@ -34,6 +35,15 @@ class Question:
     # One of "effect", "power", "n", "eps": None: neither effect nor power is planned for this
     # family.
     solved: str | None
+
+    def answered(self, found: Forecast) -> tuple[float | None, float | None]:
+        """Return effect and power, one of which may follow from a forecast."""
+        error = found.width * self.of.exact_error(self.n, self.d)
+        if self.solved == "effect" and self.power is not None:
+            return least_effect(self.power, error, found.released), self.power
+        if self.solved == "power" and self.effect is not None:
+            return self.effect, power_of(self.effect, error, found.released)
+        return self.effect, self.power
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,6 @@ class Tabulated(Model):
 
     @property
     def powered(self) -> bool:
-        """See `Model`."""
         return True
 
     @abstractmethod
@@ -57,7 +56,6 @@ class Tabulated(Model):
         """Return where it is on the axes."""
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
-        """See `Model`."""
         if math.isinf(self.exact_error(n, d)):
             return Forecast(0.0, 1.0, math.inf, 1.0)
         axes, excesses, shares = table(self.name, self.axes)
@@ -91,11 +89,9 @@ class HazardModel(Tabulated):
         return abs(math.log(effect))
 
     def coefficients(self, d: int) -> float:
-        """See `Tabulated`."""
         return d + INTERVALS
 
     def place(self, d: int) -> tuple[float, ...]:
-        """See `Tabulated`."""
         return (self.rate,)
 
 
@@ -108,7 +104,6 @@ class ClassModel(Tabulated):
     classes: int = 2
 
     def place(self, d: int) -> tuple[float, ...]:
-        """See `Tabulated`."""
         return (self.classes,)
 
 
@@ -119,7 +114,6 @@ class OrdinalModel(ClassModel):
     name: ClassVar[str] = "ordinal"
 
     def coefficients(self, d: int) -> float:
-        """See `Tabulated`."""
         return d + self.classes - 1
 
     def exact_error(self, n: float, d: int) -> float:
@@ -134,7 +128,6 @@ class MultinomialModel(ClassModel):
     name: ClassVar[str] = "multinomial"
 
     def coefficients(self, d: int) -> float:
-        """See `Tabulated`."""
         return (self.classes - 1) * (d + 1)
 
     def exact_error(self, n: float, d: int) -> float:
@@ -161,7 +154,6 @@ class EffectModel(Tabulated):
         return (d + 1) / self.least
 
     def place(self, d: int) -> tuple[float, ...]:
-        """See `Tabulated`."""
         return d, self.least
 
     def exact_error(self, n: float, d: int) -> float:

@@ -65,6 +65,7 @@ class ReleaseLaw:
     spread_divisor: float
 
 
+_DRAWS = 100_000
 _TAIL = (0.9, 0.75, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.075, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01,
          0.005, 0.002, 0.001)  # fmt: skip
 
@@ -76,7 +77,6 @@ def release_law(
     depth: int,
     *,
     shallowest: bool = False,
-    draws: int = 100_000,
 ) -> ReleaseLaw:
     """Simulate the law of a released slope over its estimated standard error.
 
@@ -90,7 +90,7 @@ def release_law(
     """
     rng = np.random.default_rng(20260101)
     weights = np.ones(1) if shallowest else box_weights(models, dimension, epsilon, depth)
-    ranks = depth + rng.choice(len(weights), size=draws, p=weights)
+    ranks = depth + rng.choice(len(weights), size=_DRAWS, p=weights)
     centre = _between(ranks, models, special.ndtri, rng)
     log_spread = _between(ranks, models, lambda u: np.log(special.ndtri(0.5 + u / 2)), rng)
     divisor = math.exp(float(np.median(log_spread)))

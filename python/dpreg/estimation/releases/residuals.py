@@ -11,7 +11,7 @@ from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.families import Family
 from dpreg.data.design import Design
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats, fit_stats_from
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
@@ -193,11 +193,7 @@ class ResidualCells:
 
 
 def released_extras(
-    design: Design,
-    scales: Scales,
-    params: Doubles,
-    noise: GaussianReleases,
-    extras: Extras,
+    design: Design, scales: Scales, params: Doubles, noise: GaussianReleases, extras: Extras
 ) -> tuple[FitStats | None, Diagnostics | None]:
     """Spend what was put aside for them.
 
@@ -213,7 +209,7 @@ def released_extras(
             design.total(ResidualMagnitudes(line, float(scales.scale[-1]))),
             noise.put_aside(_MAGNITUDES),
         )
-    left = (1 - _MAGNITUDES * (counts is not None)) * (1 - 1e-9)
+    left = (1 - _MAGNITUDES * (counts is not None)) * ROUNDED_DOWN
     stats, found = None, None
     if extras.fit_stats:
         assert counts is not None
@@ -236,12 +232,7 @@ def _usual(counts: Doubles, scales: Scales) -> float:
 
 
 def _fit_stats(
-    design: Design,
-    scales: Scales,
-    line: Line,
-    usual: float,
-    noise: GaussianReleases,
-    mu: float,
+    design: Design, scales: Scales, line: Line, usual: float, noise: GaussianReleases, mu: float
 ) -> FitStats:
     wider = max(1.0, scales.units * mu / noise.rows / _UNITS) ** 0.2
     most = _MOST * wider * usual / _THREE_QUARTERS
@@ -255,12 +246,7 @@ def _fit_stats(
 
 
 def _diagnostics(
-    design: Design,
-    scales: Scales,
-    line: Line,
-    usual: float,
-    noise: GaussianReleases,
-    mu: float,
+    design: Design, scales: Scales, line: Line, usual: float, noise: GaussianReleases, mu: float
 ) -> Diagnostics:
     low, high = float(scales.low[-1]), float(scales.high[-1])
     if line.kind == "response":

@@ -99,18 +99,17 @@ def standardised_rows(
     units: StandardUnits,
     row_limit: float,
     *,
-    winsorise: bool,
     response_limit: float = 0.0,
 ) -> MappedRows:
-    """Quantise the rows of `design` under released scales, and keep them.
+    """Quantise the rows of `design` under released scales, for predictions, and keep them.
+
+    Regressors beyond the limits are moved to them, which steadies a fit and biases its slopes.
 
     units: of `scales`.
     row_limit: longer rows are shrunk to it.
-    winsorise: move regressors beyond the limits to them.  That steadies a fit and biases its
-        slopes. Without it only those are moved whose limits are not `trusted`.
     response_limit: above 0, the response clipped to it is the last entry of each row.
     """
-    recipe = _recipe(design.terms, scales, units, row_limit, winsorise=winsorise)
+    recipe = _recipe(design.terms, scales, units, row_limit, winsorise=True)
     return MappedRows(design.by_row, replace(recipe, response_limit=response_limit), kept=True)
 
 
@@ -127,7 +126,8 @@ def mapped_rows(
 ) -> MappedRows:
     """Quantise the rows of `design` in standard units, times `change`.
 
-    Parameters are as for `standardised_rows`.  The rows of a unit add up to one score.
+    Only those regressors are moved whose limits are not `trusted`.  Parameters are as for
+    `standardised_rows`.  The rows of a unit add up to one score.
 
     change: shape (width, width): rows are shortened by their norm after it.
     kept: see `MappedRows`.

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
-from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.errors import ArgumentError
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.observations import Totals
@@ -130,9 +130,8 @@ class Standardisation:
         low[searched], high[searched] = -1.0, 1.0
         seen, deviations = np.ones(len(bounds), dtype=bool), np.zeros(len(bounds))
         if len(searched):
-            seen[searched], deviations[searched] = self._search(
-                rows, low, high, searched, noise, column_weights(searched, len(bounds))
-            )
+            found = self._search(rows, low, high, searched, noise)
+            seen[searched], deviations[searched] = found
         scales = self._moments(rows, low, high, given, seen, noise)
         enough = scales.units >= _ROWS * deviations[-1]
         return replace(scales, response_found=scales.response_found and bool(enough))
@@ -144,14 +143,13 @@ class Standardisation:
         high: Doubles,
         searched: Integers,
         noise: GaussianReleases,
-        weights: Doubles,
     ) -> tuple[Flags, Doubles]:
         """Set `low` and `high` of the columns in `searched`; only they cost anything.
 
         Returns whether the order of magnitude of each of them was found, and the deviations of
         the noise in the last histogram.
         """
-        mu = noise.share(self.magnitude_share)
+        weights, mu = column_weights(searched, len(low)), noise.share(self.magnitude_share)
         found, deviations = magnitudes(rows, searched, weights, noise, mu)
         high[searched] = [1.0 if size is None else size for size in found]
         low[searched] = -high[searched]
@@ -215,12 +213,6 @@ def magnitudes(
     counts, deviations = _noisy_counts(label, cells, weights, noise, mu)
     found = [magnitude(row, dev) for row, dev in zip(counts, deviations, strict=True)]
     return found, deviations
-
-
-def check_share_of_mu(name: str, share: float) -> None:
-    """Refuse a share of the squared mu, or of a part of it, that leaves nothing for one side."""
-    if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
-        raise unusable(name, f"between {LEAST_SHARE:g} and {1 - LEAST_SHARE:g}", share)
 
 
 def _noisy_counts(

@@ -9,7 +9,6 @@ from dpreg.base.errors import Argument, ArgumentError, Setting, add, leave_out, 
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import split_units
 from dpreg.estimation.base import Allowance, after_basic
-from dpreg.estimation.selection import selector_from
 from dpreg.estimation.selection.base import Selector, check_k
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
@@ -81,14 +80,14 @@ class FirstStage:
 
 
 def first_stage(
-    select: str | Selector | None, k: int | None, split: float | None, terms: Terms, epsilon: float
+    selector: Selector | None, k: int | None, split: float | None, terms: Terms, epsilon: float
 ) -> FirstStage:
-    """Check `select`, `k` and `split` of `dp_lm` and divide epsilon.
+    """Check a selector, `k` and `split` of `dp_lm` and divide epsilon.
 
     Raises ValueError before a record is read.
     """
     d = len(terms.candidates)
-    if select is None:
+    if selector is None:
         if k is not None:
             advice = add("select", "kendall"), leave_out("k")
             raise ArgumentError("k", "says how many terms to select", *advice)
@@ -96,7 +95,6 @@ def first_stage(
             problem = ("sets units aside for ", Argument("select"))
             raise ArgumentError("split", problem, add("select", "kendall"), leave_out("split"))
         return FirstStage(None, d, 0.0, epsilon)
-    selector = selector_from(select)
     if k is None:
         missing = (Argument("select"), " needs the number of terms to keep")
         raise ArgumentError("k", missing, (Setting("k", 5), " is a good first choice"))

@@ -13,13 +13,33 @@ from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
-from dpreg.estimation.blocks.model_rows import Partition
+from dpreg.estimation.blocks.model_rows import Partition, assigned, noisy_units
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.doors import lasso_votes
 from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
-from dpreg.estimation.selection.partition import draw_models, noisy_units
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.sealed import Sealed
+
+_MOST_MODELS = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """A partition of the units."""
+
+    count: int  # How many models.
+    batch: int  # How many units each may have, about.
+    assignment: Sealed[_core.Assignment]
+
+
+def draw_models(
+    design: Design, units: float, models: int, partition: Partition, bits: _core.BitSource
+) -> Models:
+    """Assign the units to `models` models, `units` being their noisy number."""
+    models = min(models, _MOST_MODELS)
+    batch = max(1, math.ceil(units / models))
+    return Models(models, batch, assigned(design, models, batch, partition, bits))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +57,7 @@ class _VoteOptions(ABC):
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.models is not None and not 1 <= self.models <= 2**20:
+        if self.models is not None and not 1 <= self.models <= _MOST_MODELS:
             raise unusable("models", "between 1 and 2**20", self.models)
         if not 0 <= self.penalty < math.inf:
             raise unusable("penalty", "finite and at least 0", self.penalty)
@@ -78,6 +98,7 @@ class _VoteOptions(ABC):
             groups=starts_of(design.terms),
         )
         scale = k * _core.VOTE_RANGE / epsilon_votes
+        margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
         votes = Part(
             f"{k} terms by the votes of {models.count} Lasso fits",
             epsilon_votes,
@@ -90,11 +111,11 @@ class _VoteOptions(ABC):
             chosen=tuple(chosen),
             ordered=True,
             parts=(counted, votes),
-            clarity=_clarity(d, scale, models.count),
+            clarity=_clarity(scale, margin, models.count),
             units=units,
             notes=(
                 f"{models.count} models of up to {models.batch} units each voted",
-                *_beyond_reach(d, scale, models.count),
+                *_beyond_reach(margin, models.count),
             ),
         )
 
@@ -199,17 +220,12 @@ class SubLasso(_VoteOptions):
 
     batch: Literal["k", "d"] = "k"
 
-    def __post_init__(self) -> None:
-        # dataclasses with slots are copies of their class, which super() would not find.
-        _VoteOptions.__post_init__(self)
-
     def _models(self, units: float, k: int, d: int) -> int:
         return max(1, int(units) // (k if self.batch == "k" else d))
 
 
-def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
+def _beyond_reach(margin: float, models: int) -> tuple[str, ...]:
     """Say so where no column can have votes enough."""
-    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
     if margin <= models:
         return ()
     return (
@@ -218,8 +234,7 @@ def _beyond_reach(d: int, scale: float, models: int) -> tuple[str, ...]:
     )
 
 
-def _clarity(d: int, scale: float, models: int) -> Clarity:
-    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+def _clarity(scale: float, margin: float, models: int) -> Clarity:
     return Clarity(
         score="votes",
         scale=scale,
