@@ -13,7 +13,7 @@ stored, timestamps with a zone by their instant, whatever the unit they are coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -160,7 +160,7 @@ class Texts(_NoNumbers):
             for position, level in enumerate(levels)
             if isinstance(level, str)
         }
-        return _by_entry(self.values.dictionary_encode(), wanted)
+        return by_entry(self.values.dictionary_encode(), lambda entry: wanted.get(entry, -1))
 
     def keys(self) -> pyarrow.LargeBinaryArray:
         import pyarrow as pa
@@ -170,12 +170,11 @@ class Texts(_NoNumbers):
         return pc.binary_join_element_wise(tag, self.values, nothing)
 
 
-def _by_entry(encoded: Any, wanted: dict[Any, int]) -> Codes:
-    """Look the entries of a dictionary up, and then the cells by their entry."""
-    entries = [wanted.get(entry, -1) for entry in encoded.dictionary.to_pylist()]
+def by_entry(encoded: Any, number: Callable[[Any], int], dtype: Any = np.int32) -> NDArray[Any]:
+    """Return a number of each entry of a dictionary, by cell; -1 where a cell is missing."""
     # The last place is that of missing cells.
-    table = np.array([*entries, -1], dtype=np.int32)
-    places = encoded.indices.fill_null(len(entries)).to_numpy(zero_copy_only=False)
+    table = np.array([*map(number, encoded.dictionary.to_pylist()), -1], dtype=dtype)
+    places = encoded.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
     return np.asarray(table[places])
 
 
@@ -213,19 +212,19 @@ class Coded:
         return len(self.positions)
 
     def numbers(self) -> Doubles:
-        return np.append(self.entries.numbers(), np.nan)[self._places()]
+        return np.append(self.entries.numbers(), np.nan)[self.places()]
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        return np.append(self.entries.codes(levels), np.int32(-1))[self._places()]
+        return np.append(self.entries.codes(levels), np.int32(-1))[self.places()]
 
     def keys(self) -> pyarrow.LargeBinaryArray:
         import pyarrow as pa
 
-        missing = (self.positions < 0) | (self.positions >= len(self.entries))
-        return self.entries.keys().take(pa.array(self.positions, mask=missing))
+        places = self.places()
+        return self.entries.keys().take(pa.array(places, mask=places == len(self.entries)))
 
-    def _places(self) -> NDArray[np.intp]:
-        """Positions, and one beyond the entries where a cell is missing."""
+    def places(self) -> NDArray[np.intp]:
+        """Return positions, and one beyond the entries where a cell is missing."""
         size = len(self.entries)
         inside = (self.positions >= 0) & (self.positions < size)
         return np.where(inside, self.positions, size).astype(np.intp)

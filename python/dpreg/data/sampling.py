@@ -49,7 +49,7 @@ def sample_rows(
     chosen = ordered[place < max_rows]
     kept = units.rows[chosen].astype(np.int64)
     if max_rows == 1:
-        return Design.of_rows(rows.where(_members(kept, len(ordered))), design.terms)
+        return Design.of_rows(rows.where(np.isin(np.arange(len(ordered)), kept)), design.terms)
     return _with_rows(design, kept, unit[chosen])
 
 
@@ -94,12 +94,6 @@ def _with_rows(design: Design, kept: NDArray[np.int64], unit: NDArray[np.int64])
 def _records(design: Design) -> tuple[Observations, Units | None]:
     records = opened(design.records)
     return records.rows, records.units
-
-
-def _members(kept: NDArray[np.int64], rows: int) -> NDArray[np.bool_]:
-    members = np.zeros(rows, dtype=bool)
-    members[kept] = True
-    return members
 
 
 def one_row_a_unit(design: Design, bounds: Doubles) -> Design:

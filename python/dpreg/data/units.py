@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
+from dpreg.data.cells import by_entry
 
 if TYPE_CHECKING:
     import pyarrow
@@ -57,13 +58,11 @@ class UnitNumbers:
 
         Equal keys have one number, different keys different ones, in this batch and all others.
         """
-        encoded = keys.dictionary_encode()
-        entries = encoded.dictionary.to_pylist()
-        numbers = [self._numbers.setdefault(entry, len(self._numbers)) for entry in entries]
-        # The last place is that of missing keys.
-        table = np.array([*numbers, -1], dtype=np.int64)
-        places = encoded.indices.fill_null(len(entries)).to_numpy(zero_copy_only=False)
-        return np.asarray(table[places])
+
+        def number(key: bytes) -> int:
+            return self._numbers.setdefault(key, len(self._numbers))
+
+        return by_entry(keys.dictionary_encode(), number, np.int64)
 
 
 class StratumRows:

@@ -161,9 +161,7 @@ def _text(key: bytes) -> str:
 def _seconds(cells: Cells) -> Doubles:
     """Return ticks as seconds, NaN where they are missing."""
     if isinstance(cells, Coded):
-        known = (cells.positions >= 0) & (cells.positions < len(cells.entries))
-        places = np.where(known, cells.positions, len(cells.entries))
-        return np.asarray(np.append(_seconds(cells.entries), np.nan)[places])
+        return np.asarray(np.append(_seconds(cells.entries), np.nan)[cells.places()])
     assert isinstance(cells, Ticks)
     values = cells.values.astype(np.float64)
     seconds = values / cells.per_second if cells.per_second else values * _DAY
