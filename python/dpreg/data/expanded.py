@@ -37,14 +37,11 @@ class ExpandedRows(ByBlock):
     most: int  # A record has at most so many rows.
     # Column of the records in whose order those of a group are; None: as they lie.
     order: int | None = None
+    local = True
 
     @property
     def count(self) -> int:
         return sum(len(y) for _, y in self.blocks())
-
-    @property
-    def local(self) -> bool:
-        return True
 
     @property
     def memory(self) -> float:

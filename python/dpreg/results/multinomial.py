@@ -53,6 +53,7 @@ class DPMultinomial(OfClasses):
     intercepts = "each class has one"
     with_offsets = False
     of_levels = Baseline
+    _title = "Multinomial Logit"
 
     @property
     def coefficients(self) -> pd.DataFrame:
@@ -62,10 +63,6 @@ class DPMultinomial(OfClasses):
         values = self.estimates.reshape(self.classes.count, -1).T
         rows = pd.Index(["Intercept", *self.classes.covariates], name="term")
         return pd.DataFrame(values, index=rows, columns=list(self.levels[1:]))
-
-    @property
-    def _title(self) -> str:
-        return "Multinomial Logit"
 
     def _chances(self, X: Doubles, estimates: Doubles) -> Doubles:
         blocks = estimates.reshape(self.classes.count, -1)
