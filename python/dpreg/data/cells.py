@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.levels import Level
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Numbers:
     """Integers, floats or booleans."""
 
     values: NDArray[Any]  # Of any numeric type.
-    missing: NDArray[np.bool_] | None = None  # None: no cell is, NaN apart.
+    missing: Flags | None = None  # None: no cell is, NaN apart.
 
     def __len__(self) -> int:
         return len(self.values)
@@ -87,7 +87,7 @@ class Numbers:
 
 
 def _float_keys(
-    values: NDArray[np.floating[Any]], missing: NDArray[np.bool_] | None
+    values: NDArray[np.floating[Any]], missing: Flags | None
 ) -> pyarrow.LargeBinaryArray:
     """Return keys of doubles, of whole numbers as integers, and of more than that of both parts."""
     import pyarrow as pa
@@ -109,7 +109,7 @@ def _float_keys(
 
 
 def _integer_keys(
-    values: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None
+    values: NDArray[np.integer[Any]], missing: Flags | None
 ) -> pyarrow.LargeBinaryArray:
     kind = values.dtype.kind
     low = _bytes(values, ">u8" if kind == "u" else ">i8")
@@ -182,10 +182,10 @@ def by_entry(encoded: Any, number: Callable[[Any], int], dtype: Any = np.int32) 
 class Ticks(_NoNumbers):
     """Dates, times, timestamps or durations, which are neither numbers nor levels."""
 
-    values: NDArray[np.int64]
+    values: Integers
     per_second: int  # 1, 1000, 10**6 or 10**9; or 0: days.
     tag: bytes
-    missing: NDArray[np.bool_] | None = None
+    missing: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -258,7 +258,7 @@ def _bytes(values: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
 
 
 def _fixed_keys(
-    tag: bytes, payload: NDArray[np.uint8], missing: NDArray[np.bool_] | None
+    tag: bytes, payload: NDArray[np.uint8], missing: Flags | None
 ) -> pyarrow.LargeBinaryArray:
     """Return keys of one tag whose payloads, the rows of an array, have one length."""
     import pyarrow as pa

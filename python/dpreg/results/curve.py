@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.options import is_number, is_whole
 from dpreg.base.text import drawn
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Counts = NDArray[np.int64]
 Columns = dict[str, Any]
 
 
@@ -74,8 +72,8 @@ class DPCurve(Saved):
     formula: str
     groups: tuple[str, ...]
     edges: Doubles
-    exits: Counts
-    entries: Counts | None
+    exits: Integers
+    entries: Integers | None
     variances: tuple[float, float]
     privacy: Certificate
     notes: tuple[str, ...] = ()
@@ -271,7 +269,7 @@ class DPCurve(Saved):
         return curve_summary(self.tidy(alpha, simultaneous=simultaneous), lines, alpha)
 
     def _tables(self) -> list[LifeTable]:
-        entries: Sequence[Counts | None] = (
+        entries: Sequence[Integers | None] = (
             [None] * len(self.groups) if self.entries is None else list(self.entries)
         )
         return [life_table(e, n, self.variances) for e, n in zip(self.exits, entries, strict=True)]

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import ArgumentError, FormulaError, closest
 from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.covariance import hidden_note, user_errors
@@ -43,8 +42,8 @@ class Models:
     units: float
     schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    used: NDArray[np.int64]
-    trusted: NDArray[np.bool_]
+    used: Integers
+    trusted: Flags
     centre: Doubles
     scale: Doubles
     basis: Doubles

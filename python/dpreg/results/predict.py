@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, SchemaError, add, write
 from dpreg.base.families import Family
 from dpreg.data.containers import open_source
@@ -60,7 +59,7 @@ class NewRows:
     """Complete rows of new data, the intercept included."""
 
     X: Doubles  # Shape (complete rows, c).
-    kept: NDArray[np.int64]  # Where they are among the rows of the new data.
+    kept: Integers  # Where they are among the rows of the new data.
     total: int  # Rows of the new data.
     index: pd.Index | None = None  # Of the new data, if they had one.
     names: tuple[str, ...] = ()  # Of the columns of X, without the intercept.

@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dpreg
+from dpreg.base.arrays import Integers
 from dpreg.base.errors import BudgetError, unusable, write
 from dpreg.base.options import is_number
 from dpreg.base.passes import Progress
@@ -155,8 +155,8 @@ def _test(request: Sent) -> dict[str, Any]:
     ask, labels = given.pop("p_value"), given.pop("labels")
     eps: Any = given.get("eps")
 
-    def opened() -> tuple[PValues, NDArray[np.int64]]:
-        def p_value(rows: NDArray[np.int64], seed: int) -> float:
+    def opened() -> tuple[PValues, Integers]:
+        def p_value(rows: Integers, seed: int) -> float:
             block = {"rows": bytearray(rows.astype("<i4").tobytes()), "seed": float(seed)}
             return statistic_of(ask, block, seed)
 
