@@ -73,10 +73,7 @@ def _release(name: str, request: Sent) -> dict[str, Any]:
     known = inspect.signature(function).parameters
     for argument in given:
         if argument not in known:
-            raise ValueError(
-                f"{argument}: dpreg {dpreg.__version__} in Python does not know this argument; "
-                "install a newer one with install_dpreg()"
-            )
+            raise _too_old(argument, "does not know this argument")
     if "budget" in known:
         given["budget"] = payer
     with _shown(request.get("progress")):
@@ -176,12 +173,14 @@ def _newer(name: str) -> Callable[..., Any]:
     homes = (dpreg, methods, standardisation)
     found = next((getattr(home, name) for home in homes if hasattr(home, name)), None)
     if not callable(found):
-        raise ValueError(
-            f"{name}: dpreg {dpreg.__version__} in Python does not have it; "
-            "install a newer one with install_dpreg()"
-        )
+        raise _too_old(name, "does not have it")
     function: Callable[..., Any] = found
     return function
+
+
+def _too_old(name: str, why: str) -> ValueError:
+    here = f"dpreg {dpreg.__version__} in Python {why}"
+    return ValueError(f"{name}: {here}; install a newer one with install_dpreg()")
 
 
 def _diamonds(_: Sent) -> dict[str, Any]:
