@@ -35,14 +35,21 @@ FOLDER = "(folder)"
 
 
 def machine():
-    """What digests depend on beside dpreg."""
+    """What digests depend on beside dpreg.
+
+    Processors of one name may be of several generations, and libraries choose by what they can do.
+    """
     described = platform.uname()
     processor = Path("/proc/cpuinfo")
-    lines = processor.read_text().splitlines() if processor.exists() else [described.processor]
-    model = next((line for line in lines if line.startswith("model name")), lines[0])
+    lines = processor.read_text().splitlines() if processor.exists() else []
+    told = [line.split(":", 1) for line in lines if ":" in line]
+    of = {kind.strip(): value.strip() for kind, value in reversed(told)}
+    kinds = ("model name", "cpu family", "model", "stepping")
+    abilities = hashlib.sha256(of.get("flags", "").encode()).hexdigest()[:8]
     sets = [str(one) for one in _core.testing.instruction_sets()]
     versions = [np.__version__, scipy.__version__, pd.__version__, platform.python_version()]
-    return " ".join([described.machine, model.split(":")[-1].strip(), *sets, *versions])
+    model = [of.get(kind, described.processor) for kind in kinds]
+    return " ".join([described.machine, *model, abilities, *sets, *versions])
 
 
 def table(n=900):

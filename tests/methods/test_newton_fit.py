@@ -16,6 +16,7 @@ from methods.sums import formula
 import dpreg
 from dpreg.estimation.newton import curvature
 from dpreg.estimation.newton.coordinates import Moments
+from dpreg.estimation.newton.rounds import MOST_STEPS
 from dpreg.privacy.gdp import gdp_mu
 
 DELTA = 1e-6
@@ -49,11 +50,24 @@ def test_everything_is_spent_and_no_more_in_few_parts():
             spent = math.fsum(part.mu**2 for part in parts)
             assert spent <= gdp_mu(epsilon, DELTA) ** 2
             assert all(part.mu == pytest.approx(part.sensitivity / part.scale) for part in parts)
-            assert len(parts) <= 24
+            assert len(parts) <= MOST_STEPS
             numbers.append(len(parts))
             if fit.released:
                 assert spent >= 0.97 * gdp_mu(epsilon, DELTA) ** 2, (n, d, epsilon)
     assert np.median(numbers) <= 17
+
+
+def test_many_steps_before_scores_leave_fewer_scores():
+    """Thirty columns of which all have something in common take 20, or took 21."""
+    for seed in (0, 1, 5):
+        rng = np.random.default_rng([2_000, 30, seed])
+        X = rng.standard_normal((2_000, 1)) + 0.6 * rng.standard_normal((2_000, 30))
+        data = pd.DataFrame(X, columns=[f"x{j}" for j in range(30)])
+        data["y"] = 1 + X.sum(axis=1) + 2 * rng.standard_normal(2_000)
+        fit = fitted(data, formula(30), 1.0, seed)
+        labels = [part.label for part in fit.privacy.parts]
+        assert len(labels) == MOST_STEPS
+        assert labels[-2:] == ["second moments of scores", "vote on the limits of predictions"]
 
 
 @pytest.mark.parametrize(("left", "looks"), [(0.5, 2), (0.17, 1)])

@@ -138,7 +138,7 @@ class BoostedAdaSSP:
     ) -> Release | Declined:
         """See `dpreg.estimation.base.Method`."""
         if inference:
-            begun = scaled(design, allowance, self.max_rows, newton_passes(design.terms.family))
+            begun = scaled(design, allowance, self.max_rows, newton_passes())
             return begun.declined or newton_fit(begun)
         linear = design.terms.family.least_squares
         # Rows are kept, twice if not all columns are found; and there is a vote.

@@ -128,7 +128,7 @@ def release_classes(
     ----------
     Le Cam (1956), "On the asymptotic theory of estimation and testing hypotheses".
     """
-    expect(SCALING_PASSES + 1 + len(_STEPS) * newton_passes(GAUSSIAN))
+    expect(SCALING_PASSES + 1 + len(_STEPS) * newton_passes())
     spending = Stages(allowance, max_rows if design.by_unit else 1)
     noise = spending.stage(spending.left)
     units = _covariate_units(design, noise, len(classes.covariates))

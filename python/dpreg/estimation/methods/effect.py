@@ -97,8 +97,7 @@ class TreatmentEffect:
         public : all options, bounds, the names of the columns
         proof : effect.md
         """
-        least, models = newton_passes(GAUSSIAN), newton_passes(self.family)
-        expect(4 + models + newton_passes(BINOMIAL) + 3 * least)
+        expect(4 + 5 * newton_passes())
         spending = Stages(allowance, self.max_rows if design.by_unit else 1)
         design = sample_rows(design, self.max_rows, allowance.bits)
         design = one_row_each(design, InArms(), design.terms)

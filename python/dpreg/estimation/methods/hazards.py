@@ -106,7 +106,7 @@ def release_hazards(
     public : rows, terms, max_rows, unit
     proof : hazards.md
     """
-    expect(SCALING_PASSES + newton_passes(terms.family))
+    expect(SCALING_PASSES + newton_passes())
     noise = releases_for(design, allowance, max_rows)
     design = _shortened(design, rows, noise, allowance)
     first = 1 + rows.entry

@@ -26,7 +26,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
 from dpreg.estimation.newton.curvature import (
@@ -44,22 +43,16 @@ from dpreg.estimation.newton.linearised import (
     linearised,
     response_units,
 )
-from dpreg.estimation.newton.newton import (
-    MOST_ROUNDS,
-    first_score,
-    newton,
-    newton_known,
-    newton_small,
-)
+from dpreg.estimation.newton.newton import first_score, newton, newton_known, newton_small
 from dpreg.estimation.newton.products import followed, with_products
 from dpreg.estimation.newton.resumed import resumed_whitening
+from dpreg.estimation.newton.rounds import MOST_STEPS
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.newton.start import start_from, started_anew
-from dpreg.estimation.newton.whitening import MOST_LOOKS, whiten
+from dpreg.estimation.newton.whitening import whiten
 from dpreg.estimation.newton.working_model import range_note
-from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
@@ -91,15 +84,13 @@ _STILL = 0.5
 _EVENTS = 0.25
 
 
-def newton_passes(family: Family) -> int:
-    """Return the number of passes over the rows, at most.
+def newton_passes() -> int:
+    """Return the number of passes over the rows, at most, those of scaling among them.
 
-    Beside scaling and rounds there are norms of rows and of scores, two matrices, keeping rows, and
-    products.  A round counts norms, aims rows and makes a score; the first makes a score alone.
-    Least squares vote on limits of predictions, others count events and release their curvature.
+    Each noisy step takes one; rows are kept in one more, and aimed anew before each score but the
+    first.  No fit makes fewer than 5 steps beside scores.
     """
-    more = 1 if family.least_squares else 1 + MOST_ROUNDS - 2
-    return SCALING_PASSES + MOST_LOOKS + 6 + 1 + 3 * (MOST_ROUNDS - 1) + more
+    return 2 * MOST_STEPS - 5
 
 
 def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release | Declined:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -15,7 +16,6 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
 
-MOST_ROUNDS = 6
 # Where the curvature is known; the first score costs this share.
 MOST_KNOWN, _FIRST_KNOWN = 8, 0.12
 # with noise that need be no less than this share of the sampling error; and the last one gets so
@@ -76,11 +76,12 @@ def newton(
     """
     rounds = Rounds(rows, path, units, noise, limits, model)
     left, again = share, True
-    for number in range(len(path.observations), MOST_ROUNDS):
+    for number in itertools.count(len(path.observations)):
         rounds.hesitate()
-        if number > 1 and left > _ENOUGH:
+        if number > 1 and left > _ENOUGH and rounds.steps_left > 2:
             left -= rounds.curve()
-        if number > 0 and left > (_ENOUGH if again else _WORTH) and (again or rounds.fallen):
+        enough = left > (_ENOUGH if again else _WORTH) and rounds.steps_left > 1
+        if number > 0 and enough and (again or rounds.fallen):
             loud, left = rounds.noisy(_LOUD), left - NORMS
             label = f"norms of scores after round {number}"
             rounds.count(left, label)
@@ -88,7 +89,7 @@ def newton(
             again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
         limit = rounds.allow(left)
         sigma = limit / (units * noise.share(left))
-        last = (rounds.settled(sigma) and not rounds.wider(limit)) or number + 1 == MOST_ROUNDS
+        last = (rounds.settled(sigma) and not rounds.wider(limit)) or rounds.steps_left < 2
         part = left if last else _ROUND * left
         if number == 0:
             part = rounds.first(limit, left)

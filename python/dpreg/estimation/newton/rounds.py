@@ -50,6 +50,10 @@ _UNTOLD = 2.0
 _SHORT = 4.0
 # Norms are counted for this share.
 NORMS = 0.03
+# A fit makes so many noisy steps at most, with so many after its scores; where there are many
+# before them, scores are fewer, and norms are counted less often.  Without, real tables took up to
+# 24, with 1% less noise; with 18, they had 7% more.
+MOST_STEPS, _AFTER = 20, 2
 # Rounding rows moves coefficients by no more than this share of their sampling error.
 _ROUNDED = 0.1
 
@@ -87,6 +91,11 @@ class Rounds:
         if self._expected is None:
             return self.residual
         return min(self.residual, _LONG_STEP * self._model.curved)
+
+    @property
+    def steps_left(self) -> int:
+        """How many noisy steps there may be until the last score."""
+        return MOST_STEPS - _AFTER - len(self._noise.parts)
 
     def go(self, limit: float, share: float) -> None:
         """Release a score where the path has come to, and go on."""
