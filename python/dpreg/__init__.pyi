@@ -6,7 +6,6 @@ from dpreg.base.errors import (
     BudgetError as BudgetError,
     FormulaError as FormulaError,
     SchemaError as SchemaError,
-    SourceError as SourceError,
 )
 from dpreg.base.families import NegativeBinomial as NegativeBinomial, Quantile as Quantile
 from dpreg.base.padding import padded as padded
@@ -21,6 +20,7 @@ from dpreg.calls.public_data import public_start as public_start
 from dpreg.calls.select import dp_select as dp_select
 from dpreg.calls.survival import dp_survival as dp_survival
 from dpreg.data.datasets import load_diamonds as load_diamonds
+from dpreg.data.source import SourceError as SourceError
 from dpreg.estimation.inference.start import Start as Start
 from dpreg.estimation.methods import (
     DPSGD as DPSGD,

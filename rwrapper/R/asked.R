@@ -35,7 +35,7 @@ begun <- function(name, hints, ...) {
   # Without the call of mget(), which nobody typed.
   given <- tryCatch(mget(Filter(Negate(absent), others), frame),
                     simpleError = function(e) stop(conditionMessage(e), call. = FALSE))
-  given <- Filter(Negate(is.null), given)
+  given <- without_nulls(given)
   check_bounds(given$bounds)
   budget_sent(given$budget)
   check_unit(given$unit, data)
@@ -60,7 +60,7 @@ sent_of <- function(given) {
 # The public side of a problem and what was given; `...`: more, of which what is NULL is left out.
 request_of <- function(asked, design, ...)
   c(list(formula = deparsed(asked$formula), matrix = sent_design(design, asked)), sent_of(asked$given),
-    Filter(Negate(is.null), list(...)))
+    without_nulls(list(...)))
 
 # With the data as a formula may see them, and the levels of what it sees.
 seen_by <- function(asked, formula) {

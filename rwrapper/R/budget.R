@@ -54,8 +54,8 @@ dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL
   }
   asked <- list(eps = eps, mu = mu, rho = rho, delta = if (!missing(delta)) delta, ledger = ledger,
                 accounting = accounting, name = name, user = user)
-  made <- call_python("new_budget", lapply(Filter(Negate(is.null), asked), one_sent))
-  structure(Filter(Negate(is.null), c(made, list(ledger = ledger, user = user))), class = c("dp_budget", "dp_result"))
+  made <- call_python("new_budget", lapply(without_nulls(asked), one_sent))
+  structure(without_nulls(c(made, list(ledger = ledger, user = user))), class = c("dp_budget", "dp_result"))
 }
 
 # The same file after setwd(); normalizePath() leaves a file that is not there yet as it is.

@@ -14,6 +14,8 @@ check_number <- function(x, name, example) {
 # As in R 4.4.
 `%||%` <- function(x, y) if (is.null(x)) y else x
 
+without_nulls <- function(x) Filter(Negate(is.null), x)
+
 is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 check_text <- function(x, name, example) {

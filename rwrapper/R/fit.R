@@ -246,11 +246,11 @@ new_fit <- function(answer, design, call) {
     limits = limits, privacy = certificate(answer),
     response = answer$response, formula = formula, call = call, terms = terms,
     source = design$source, contrasts = design$contrasts, columns = design$kept,
-    xlevels = Filter(Negate(is.null), lapply(design$frame, base::levels)),
+    xlevels = levels_of(design$frame),
     family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, json = answer$json
   )
   # insight takes what has a part that is NULL for nothing at all.
-  structure(Filter(Negate(is.null), fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
+  structure(without_nulls(fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
 }
 
 # As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without

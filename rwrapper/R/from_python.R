@@ -25,7 +25,7 @@ design_of_schema <- function(formula, schema) {
   # What formulaic does with every factor.
   old <- options(contrasts = c("contr.treatment", "contr.treatment"))
   on.exit(options(old))
-  bounds <- lapply(Filter(Negate(is.null), lapply(schema, `[[`, "bounds")), unlist)
+  bounds <- lapply(without_nulls(lapply(schema, `[[`, "bounds")), unlist)
   design_of(formula, structure(lapply(schema, function(column)
     if (is.null(column$levels)) numeric() else factor(character(), unlist(column$levels))),
     class = "data.frame", row.names = integer()),

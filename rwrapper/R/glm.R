@@ -91,9 +91,7 @@ GLM_HINTS <- c(
 # A family as plain data; NULL is the linear model.
 family_of <- function(answer) {
   if (is.null(answer) || identical(answer$loss, "squared")) return(NULL)
-  Filter(Negate(is.null),
-         list(name = answer$name, link = answer$link, loss = answer$loss, level = answer$level,
-              alpha = answer$alpha))
+  without_nulls(answer[c("name", "link", "loss", "level", "alpha")])
 }
 
 mean_of <- function(family, predictor)

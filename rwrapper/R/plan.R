@@ -56,6 +56,6 @@ dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
                   "classes", "treated"))
   if (!missing(family)) given <- c(given, list(family = family_sent(family), link = link_sent(family)))
   # What is left out is not sent: Python finds it.
-  answer <- call_python("plan", lapply(Filter(Negate(is.null), given), one_sent))
+  answer <- call_python("plan", lapply(without_nulls(given), one_sent))
   structure(answer, class = c("dp_plan", "dp_result"))
 }

@@ -29,7 +29,7 @@ public_start <- function(formula, data, levels = NULL) {
   request <- list(formula = deparsed(design$formula), matrix = sent_design(design, list(data = data)))
   answer <- call_python("public_start", request)
   structure(list(json = answer$json, source = answer$source, names = answer$names,
-                 xlevels = levels_of(design)), class = "dp_start")
+                 xlevels = levels_of(design$frame)), class = "dp_start")
 }
 
 #' @export
@@ -38,20 +38,20 @@ print.dp_start <- function(x, ...) {
   invisible(x)
 }
 
-levels_of <- function(design) Filter(Negate(is.null), lapply(design$frame, base::levels))
+levels_of <- function(columns) without_nulls(lapply(columns, base::levels))
 
 # JSON, and the levels of factors, which Python does not see.
 start_sent <- function(start) {
   if (is.null(start)) return(NULL)
   if (inherits(start, "dp_moments"))
-    return(list(json = start$json, xlevels = Filter(Negate(is.null), lapply(start$columns, base::levels))))
+    return(list(json = start$json, xlevels = levels_of(start$columns)))
   if (!inherits(start, c("dp_lm", "dp_start", "dp_not_released")))
     refuse("start must be a released fit, moments or what public_start() returns, not ", described(start))
   start[c("json", "xlevels")]
 }
 
 check_start_levels <- function(start, design) {
-  levels <- levels_of(design)
+  levels <- levels_of(design$frame)
   for (name in intersect(names(levels), names(start$xlevels)))
     if (!identical(levels[[name]], start$xlevels[[name]]))
       refuse("start is of another model: levels of ", sQuote(name, FALSE), " differ; start from a fit of the ",

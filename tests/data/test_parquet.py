@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from dpreg.base.errors import SourceError
 from dpreg.data.parquet import _ahead, parquet_source
+from dpreg.data.source import SourceError
 
 
 @pytest.fixture(params=[None, 0])

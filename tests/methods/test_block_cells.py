@@ -12,8 +12,8 @@ import pytest
 
 import dpreg
 from dpreg import _core
-from dpreg.base.errors import SourceError
 from dpreg.calls import block_test
+from dpreg.data.source import SourceError
 
 
 def frame(n=2000, shift=0.0, seed=1):

@@ -42,19 +42,10 @@ __all__ = [
 
 CHECKS: dict[str, Check] = {
     check.name: check
-    for module in (
-        exact,
-        recorded_checks,
-        counts,
-        containers,
-        behaviour,
-        sampled,
-        selections,
-        frank_wolfe,
-        rows_made,
-    )
+    for module in (exact, recorded_checks, counts, containers, behaviour, sampled, selections,
+                   frank_wolfe, rows_made)
     for check in module.CHECKS
-}
+}  # fmt: skip
 
 _QUICK = 0.1
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 
 # A bound below is wrong with at most this probability.
 ERROR = 1e-5
@@ -76,12 +75,7 @@ def _best_cut(first: Doubles, second: Doubles, delta: float, error: float) -> tu
 
 
 def _bounds(
-    hits: NDArray[np.int64],
-    runs: int,
-    others: NDArray[np.int64],
-    other_runs: int,
-    delta: float,
-    error: float,
+    hits: Integers, runs: int, others: Integers, other_runs: int, delta: float, error: float
 ) -> Doubles:
     """Return log((least p - delta) / largest q), -infinity where that says nothing."""
     level = error / 2

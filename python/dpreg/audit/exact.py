@@ -8,13 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from dpreg import _core
 from dpreg.audit._bounds import epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.privacy.gdp import discreteness, gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
 
@@ -40,7 +39,7 @@ def _test_law(margin: int, epsilon: float) -> Doubles:
     return np.array([tail, 1 - tail] if margin >= 0 else [1 - tail, tail])
 
 
-def grid_depths(models: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+def grid_depths(models: Integers, values: int) -> Integers:
     """Depth of every point of {0, ..., values - 1}^p, by definition."""
     points = np.array(list(itertools.product(range(values), repeat=models.shape[1])))
     below = (models[None] <= points[:, None]).sum(axis=1)
@@ -49,7 +48,7 @@ def grid_depths(models: NDArray[np.int64], values: int) -> NDArray[np.int64]:
 
 
 def tukey_law(
-    models: NDArray[np.int64], values: int, t: int, epsilon: tuple[float, float], delta: float
+    models: Integers, values: int, t: int, epsilon: tuple[float, float], delta: float
 ) -> Doubles:
     """Law of `_core.tukey_em` over the grid points and, last, "not released".
 

@@ -29,6 +29,8 @@ _EPSILON, _DELTA = 1.0, 1e-4
 class Probe:
     """A method that reads every record and releases nothing of them."""
 
+    holds_rows = uses_bounds = True
+
     name: str = "probe"
     seen: list[Design] = field(default_factory=list)
 
@@ -38,16 +40,6 @@ class Probe:
     def cost(self, epsilon: float, delta: float) -> Cost:
         """Charge all of it."""
         return Cost.approximate(epsilon, delta)
-
-    @property
-    def holds_rows(self) -> bool:
-        """Keep all of them."""
-        return True
-
-    @property
-    def uses_bounds(self) -> bool:
-        """Take them too."""
-        return True
 
     def release(self, design: Design, allowance: Any, *, inference: bool) -> Release:
         """Keep the design; release zeros."""

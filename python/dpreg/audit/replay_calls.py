@@ -39,16 +39,10 @@ STRATA = ("north", "south")
 _EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
 
 _FUNCTIONS: dict[str, Any] = {
-    "dp_effect": dp_effect,
-    "dp_lm": dp_lm,
-    "dp_glm": dp_glm,
-    "dp_moments": dp_moments,
-    "dp_select": dp_select,
-    "dp_survival": dp_survival,
-    "dp_curve": dp_curve,
-    "dp_ordinal": dp_ordinal,
-    "dp_multinomial": dp_multinomial,
-}
+    function.__name__: function
+    for function in (dp_effect, dp_lm, dp_glm, dp_moments, dp_select, dp_survival, dp_curve,
+                     dp_ordinal, dp_multinomial)
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def random_call(rng: Generator) -> PublicCall:
     if call.of_arrays:
         return call
     stratum = one_of(rng, STRATA) if rng.random() < 0.08 else None
-    call = dataclasses.replace(call, container=one_of(rng, CONTAINERS), stratum=stratum)
+    call = replace(call, container=one_of(rng, CONTAINERS), stratum=stratum)
     return elsewhere(rng.spawn(1)[0], call)
 
 
@@ -73,7 +73,7 @@ def _boosted(rng: Generator) -> BoostedAdaSSP:
 def _auto(rng: Generator) -> PublicCall:
     call = _fit(rng, "dp_lm", Auto(candidates=one_of(rng, (Auto().candidates, ("tukey",)))))
     options = _without(call, "fit_stats", "diagnostics", "start")
-    return dataclasses.replace(call, options={**options, "inference": False})
+    return replace(call, options={**options, "inference": False})
 
 
 def random_rare(rng: Generator) -> PublicCall:
@@ -100,14 +100,14 @@ def _dpsgd(rng: Generator) -> PublicCall:
     call = _fit(rng, "dp_lm", DPSGD(steps=3))
     options = _without(call, *_MORE, "weights", "max_rows")
     claim = one_of(rng, ((1.0, 1e-5), (20.0, 1e-2)))
-    return dataclasses.replace(call, claim=claim, options=options)
+    return replace(call, claim=claim, options=options)
 
 
 def _frank_wolfe(rng: Generator) -> PublicCall:
     screen = one_of(rng, (None, "rnm"))
     call = _fit(rng, "dp_lm", FrankWolfe(steps=int(rng.integers(1, 12)), screen=screen))
     options = _without(call, *_MORE, "weights", "max_rows")
-    return dataclasses.replace(call, options=options)
+    return replace(call, options=options)
 
 
 def _spelled_family(family: Family) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _select(rng: Generator) -> PublicCall:
 def _selected(rng: Generator) -> PublicCall:
     """A selection, then a fit."""
     formula, selector = one_of(rng, _TERMS), _selector(rng)
-    selector = dataclasses.replace(selector, share=one_of(rng, (0.05, 0.5)))
+    selector = replace(selector, share=one_of(rng, (0.05, 0.5)))
     options: dict[str, Any] = {"select": selector, "k": 1, "method": BoostedAdaSSP()}
     # What assigns units to models would have to know those of its part.
     if selector.name in ("kendall", "sis") and rng.random() < 0.5:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,33 +46,33 @@ def _kind(why: str) -> str:
 def _smaller(case: Case) -> Iterator[Case]:
     """Simpler cases, those that differ the most first."""
     if case.luck != AS_DRAWN:
-        yield dataclasses.replace(case, luck=AS_DRAWN)
+        yield replace(case, luck=AS_DRAWN)
     rows = len(case.table)
     size = rows
     while size:
         for begin in range(0, rows, size):
             kept = case.table.drop(index=range(begin, min(begin + size, rows)))
             place = min(case.place, len(kept)) if case.place < rows else len(kept)
-            yield dataclasses.replace(case, table=kept.reset_index(drop=True), place=place)
+            yield replace(case, table=kept.reset_index(drop=True), place=place)
         size //= 2
     if len(case.other):
-        yield dataclasses.replace(case, other=case.other.iloc[:0])
+        yield replace(case, other=case.other.iloc[:0])
         half = len(case.other) // 2
         for kept in (case.other.iloc[half:], case.other.iloc[:half]):
             if 0 < len(kept) < len(case.other):
-                yield dataclasses.replace(case, other=kept.reset_index(drop=True))
+                yield replace(case, other=kept.reset_index(drop=True))
     for k in range(len(case.unit) if len(case.unit) > 1 else 0):
         kept = case.unit.drop(index=k).reset_index(drop=True)
-        yield dataclasses.replace(case, unit=kept)
+        yield replace(case, unit=kept)
     call = case.call
     if call.stratum is not None:
-        yield dataclasses.replace(case, call=dataclasses.replace(call, stratum=None))
+        yield replace(case, call=replace(call, stratum=None))
     if call.container != "pandas":
-        yield dataclasses.replace(case, call=dataclasses.replace(call, container="pandas"))
+        yield replace(case, call=replace(call, container="pandas"))
     for name in call.options:
         if name not in ("levels", "k"):
             options = {other: value for other, value in call.options.items() if other != name}
-            yield dataclasses.replace(case, call=dataclasses.replace(call, options=options))
+            yield replace(case, call=replace(call, options=options))
     yield from _simpler_cells(case)
 
 
@@ -87,7 +87,7 @@ def _simpler_cells(case: Case) -> Iterator[Case]:
             for simple in (np.zeros(len(values)), np.ones(len(values)), _rounded(values)):
                 order = [_digits(simple), _digits(values)]
                 if order[0] < order[1]:
-                    yield dataclasses.replace(case, **{part: frame.assign(**{name: simple})})
+                    yield replace(case, **{part: frame.assign(**{name: simple})})
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:

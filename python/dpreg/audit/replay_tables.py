@@ -123,13 +123,11 @@ def _mostly_zero(rng: Generator, rows: int) -> np.ndarray:
 
 def _frame(columns: dict[str, Any]) -> pd.DataFrame:
     """Return columns of doubles and of objects: of what type a column is says nothing of cells."""
-    return pd.DataFrame(
-        {
-            name: pd.Series(np.asarray(values, np.float64 if name in _NUMBERS else object),
-                            dtype=np.float64 if name in _NUMBERS else object)
-            for name, values in columns.items()
-        }
-    )  # fmt: skip
+    found = {}
+    for name, values in columns.items():
+        kind: Any = np.float64 if name in _NUMBERS else object
+        found[name] = pd.Series(np.asarray(values, kind), dtype=kind)
+    return pd.DataFrame(found)
 
 
 def _column(rng: Generator, rows: int) -> np.ndarray:

@@ -5,7 +5,7 @@ Each takes a generator of its own: calls and tables are drawn by another, and wo
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import Any
 
 from dpreg.audit.replay_calls import Generator, PublicCall, one_of, with_levels
@@ -75,14 +75,14 @@ def varied(rng: Generator, call: PublicCall) -> PublicCall:
     for name in ("method", "select"):
         others = _OTHERS.get(type(options.get(name)))
         if others is not None:
-            options[name] = dataclasses.replace(options[name], **one_of(rng, others))
+            options[name] = replace(options[name], **one_of(rng, others))
     if call.function == "dp_moments":
         options["memory"] = 1e6
     function = call.function
     if "select" in options and rng.random() < 0.5:
         function = "dp_glm"
         options["family"] = one_of(rng, ("gaussian", "binomial", "poisson"))
-    return dataclasses.replace(call, function=function, options=options)
+    return replace(call, function=function, options=options)
 
 
 def with_factors(rng: Generator, call: PublicCall) -> PublicCall:
@@ -97,14 +97,14 @@ def with_factors(rng: Generator, call: PublicCall) -> PublicCall:
     bounds = call.options.get("bounds")
     if bounds and "y" in bounds:
         options["bounds"] = {"y": bounds["y"]}
-    return dataclasses.replace(call, formula=formula, options=with_levels(formula, options))
+    return replace(call, formula=formula, options=with_levels(formula, options))
 
 
 def elsewhere(rng: Generator, call: PublicCall) -> PublicCall:
     """Hold some tables in files, or in partitions."""
     if rng.random() >= _FILES_SHARE:
         return call
-    return dataclasses.replace(call, container=one_of(rng, FILES))
+    return replace(call, container=one_of(rng, FILES))
 
 
 def _of_arrays(rng: Generator, call: PublicCall) -> PublicCall:
@@ -113,9 +113,9 @@ def _of_arrays(rng: Generator, call: PublicCall) -> PublicCall:
         if call.function == "dp_kendall" and rng.random() < 0.5:
             models = one_of(rng, ("sqrt(n)", "n/k", "n/d", 3))
             options |= {"models": models, **one_of(rng, _MODELS)}
-            return dataclasses.replace(call, function="sub_lasso", options=options)
+            return replace(call, function="sub_lasso", options=options)
         options |= one_of(rng, _ARRAYS[call.function])
-        return dataclasses.replace(call, options=options)
+        return replace(call, options=options)
     function = one_of(rng, tuple(_FITS))
     method, claim = _FITS[function], call.claim
     changed = method(**one_of(rng, _OTHERS[method]))
@@ -123,6 +123,6 @@ def _of_arrays(rng: Generator, call: PublicCall) -> PublicCall:
         options.pop("bounds", None)
     if function == "dpsgd":
         # Its noise takes seconds to find, once for each claim.
-        changed, claim = dataclasses.replace(changed, steps=3), (1.0, 1e-5)
+        changed, claim = replace(changed, steps=3), (1.0, 1e-5)
     options["options"] = changed
-    return dataclasses.replace(call, function=function, claim=claim, options=options)
+    return replace(call, function=function, claim=claim, options=options)

@@ -56,6 +56,16 @@ def release_test(effort: Effort) -> Finding:
     )  # fmt: skip
 
 
+def _drawn(
+    regions: _core.DepthRegions, depth: int, epsilon: tuple[float, float], delta: float, bits: Bits
+) -> Doubles | None:
+    """Run `tukey_em`, whose test and draw have these epsilons."""
+    test, draw = epsilon
+    return _core.tukey_em(
+        regions, depth=depth, epsilon_test=test, epsilon_sample=draw, delta=delta, bits=bits
+    )
+
+
 def unsafe_test(effort: Effort) -> Finding:
     """`tukey_em` on models that are not safe: passes with probability delta at most."""
     epsilon, delta, runs = 0.2, 0.05, effort.runs(200_000)
@@ -63,10 +73,7 @@ def unsafe_test(effort: Effort) -> Finding:
     bits = _core.TestBits(effort.seed)
     passed = 0
     for _ in range(runs):
-        point = _core.tukey_em(
-            regions, depth=2, epsilon_test=epsilon, epsilon_sample=epsilon, delta=delta, bits=bits
-        )
-        passed += point is not None
+        passed += _drawn(regions, 2, (epsilon, epsilon), delta, bits) is not None
     least = float(stats.beta.ppf(ERROR, passed, runs - passed + 1)) if passed else 0.0
     lower = least if least <= delta else math.inf
     remark = "claim and bound are probabilities of a release here"
@@ -82,10 +89,7 @@ def tukey(effort: Effort) -> Finding:
     order = np.argsort(np.argsort(laws[0] - laws[1]))
 
     def one_run(side: int, bits: Bits) -> float:
-        point = _core.tukey_em(
-            regions[side], depth=t, epsilon_test=epsilon[0], epsilon_sample=epsilon[1],
-            delta=delta, bits=bits,
-        )  # fmt: skip
+        point = _drawn(regions[side], t, epsilon, delta, bits)
         return float(order[-1 if point is None else int(point[0])])
 
     return sampled_finding("tukey_em", one_run, (sum(epsilon), delta), effort.runs(200_000), effort)
@@ -108,10 +112,7 @@ def tukey_draws(effort: Effort) -> Finding:
         regions = _core.DepthRegions(models.astype(np.float64), 0)
         counts = np.zeros(len(law))
         for _ in range(runs):
-            point = _core.tukey_em(
-                regions, depth=t, epsilon_test=epsilon[0], epsilon_sample=epsilon[1],
-                delta=delta, bits=bits,
-            )  # fmt: skip
+            point = _drawn(regions, t, epsilon, delta, bits)
             counts[-1 if point is None else _cell(point, values)] += 1
         smallest = min(smallest, _fit(counts, law * runs))
     claim = sum(epsilon)

@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit.recorded import Claim
 from dpreg.audit.recordings import Call, Leak, Recording
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Sums
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import opened
-
-Sums = NDArray[np.int64]
 
 # Of the bits of both runs, and how many bits of a rate there are.
 _SEED, _BITS = 7, 32

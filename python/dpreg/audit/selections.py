@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -80,12 +79,13 @@ _CANONICAL = (np.array([-1.0, 0, 0, 0, 0, 0]), np.array([0.0, 1, -1, -1, -1, -1]
 _PAIR_EPSILON = 3.0
 
 
-def _two(name: str, pair: tuple[Doubles, Doubles], choose: Callable[..., Any]) -> Check:
+def _two(name: str, pair: tuple[Doubles, Doubles], **options: Any) -> Check:
     """Runs by whether the first two are chosen."""
 
     def run(effort: Effort) -> Finding:
         def one_run(side: int, bits: Bits) -> float:
-            chosen = choose(pair[side], k=2, range=2.0, epsilon=_PAIR_EPSILON, bits=bits)
+            asked = {"k": 2, "range": 2.0, "epsilon": _PAIR_EPSILON, "bits": bits, **options}
+            chosen = getattr(_core, name)(pair[side], **asked)
             return float(max(chosen) < 2)
 
         return sampled_finding(
@@ -94,15 +94,6 @@ def _two(name: str, pair: tuple[Doubles, Doubles], choose: Callable[..., Any]) -
         )  # fmt: skip
 
     return Check(f"{name} runs", run)
-
-
-def _peel(scores: Doubles, **options: Any) -> Any:
-    return _core.peel(scores, **options)
-
-
-def _canonical(scores: Doubles, **options: Any) -> Any:
-    exponential = _core.NoiseLaw.EXPONENTIAL
-    return _core.canonical_lipschitz(scores, gamma=0.5, noise=exponential, **options)
 
 
 def kendall(effort: Effort) -> Finding:
@@ -162,8 +153,8 @@ def sub_lasso(effort: Effort) -> Finding:
 CHECKS = (
     Check("kendall scores", kendall_scores),
     Check("peel worlds", peel_law),
-    _two("peel", _PEEL, _peel),
-    _two("canonical_lipschitz", _CANONICAL, _canonical),
+    _two("peel", _PEEL),
+    _two("canonical_lipschitz", _CANONICAL, gamma=0.5, noise=_core.NoiseLaw.EXPONENTIAL),
     Check("kendall runs", kendall),
     Check("sis runs", sis),
     Check("sub_lasso runs", sub_lasso),

@@ -14,11 +14,10 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit.recordings import Call, Leak, Recording, Stage
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.releases import exits
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.certificate import Part
@@ -49,7 +48,7 @@ def _gaussian_watch(real: Watch, here: Recording, script: Script) -> Watch:
             """Release with a constant for noise: 0 shows the sums, 1 the unit of the noise."""
             drawn: list[tuple[int, int]] = []
 
-            def constant(sigma: int, bits: Any, size: int) -> NDArray[np.int64]:
+            def constant(sigma: int, bits: Any, size: int) -> Integers:
                 drawn.append((sigma, size))
                 return np.full(size, noise * sigma, dtype=np.int64)
 
@@ -91,9 +90,9 @@ def _scripted(here: Recording, script: Script, name: str) -> Call | None:
 
 
 def _count_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
-    def noise(epsilon: float, bits: Any, size: int) -> NDArray[np.int64]:
+    def noise(epsilon: float, bits: Any, size: int) -> Integers:
         said = _scripted(here, script, name)
-        drawn: NDArray[np.int64] = real(epsilon, bits, size)
+        drawn: Integers = real(epsilon, bits, size)
         drawn += here.luck.of(here.units, here.units + drawn) - (here.units + drawn)
         if said is not None and script is not None:  # as much less as there are units more
             drawn = said.result - (here.units - script.units)
@@ -108,7 +107,7 @@ def _table_watch(real: Watch, laplace: Watch, here: Recording, script: Script) -
 
     def noisy(
         label: str, counts: Counts, epsilon: float, bits: Any, rows: int = 1
-    ) -> tuple[NDArray[np.int64], Part]:
+    ) -> tuple[Integers, Part]:
         said, exact = _scripted(here, script, "noisy_counts"), opened(counts)
         with patch.object(_core, "discrete_laplace", laplace):
             drawn, part = real(label, counts, epsilon, bits, rows)

@@ -290,25 +290,3 @@ class SchemaError(ArgumentError):
 
 class KeywordError(ArgumentError, TypeError):
     """A function was given an argument that it does not have."""
-
-
-class SourceError(RuntimeError):
-    """A file or another source of rows failed while it was read, after the budget was charged.
-
-    A damaged file, a lost connection, a lazy query that raises: the promise ends where the source
-    does.  The message says which kind of error it was and nothing that the source said.
-
-    Examples
-    --------
-    >>> import dpreg, pyarrow as pa
-    >>> def broken():
-    ...     yield pa.record_batch({"y": [1.0], "x": [2.0]})
-    ...     raise OSError("connection lost")
-    >>> schema = pa.schema({"y": pa.float64(), "x": pa.float64()})
-    >>> rows = pa.RecordBatchReader.from_batches(schema, broken())
-    >>> try:
-    ...     dpreg.dp_lm("y ~ x", rows, 1.0)
-    ... except dpreg.SourceError:
-    ...     print("the budget was charged, and the source failed")
-    the budget was charged, and the source failed
-    """

@@ -19,18 +19,16 @@ def listed(name: str, values: Any) -> tuple[Level, ...]:
     """
     import numpy as np
 
-    unordered = isinstance(values, Set)
+    unordered, such = isinstance(values, Set), such_levels(name, "first", "second")
     if unordered or isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         why = ", in order: the first is the reference level" if unordered else ""
         problem = f"those of {name!r} must be {_SPELLED}{why}"
-        raise SchemaError("levels", problem, such_levels(name, "first", "second"))
+        raise SchemaError("levels", problem, such)
     public = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
     if not all(isinstance(v, (str, int, float)) and v == v for v in public):
-        raise SchemaError("levels", f"the levels of {name!r} must be strings or numbers",
-                          such_levels(name, "first", "second"))  # fmt: skip
+        raise SchemaError("levels", f"the levels of {name!r} must be strings or numbers", such)
     if len(public) < 2 or len(set(public)) < len(public):
-        raise SchemaError("levels", f"{name!r} needs at least two levels, all different",
-                          such_levels(name, "first", "second"))  # fmt: skip
+        raise SchemaError("levels", f"{name!r} needs at least two levels, all different", such)
     return public
 
 

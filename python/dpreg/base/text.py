@@ -15,7 +15,7 @@ _NAMED = re.compile(r" +\S+( \S+)* {2,}(?=\S)")
 _WIDTH = 78
 
 
-def wrapped(text: str, hang: int = 2) -> list[str]:
+def wrapped(text: str, hang: int = 2, width: int = _WIDTH) -> list[str]:
     """Return the lines of `text`, long ones broken, with `hang` blanks before what follows.
 
     An indented line with a name, blanks and a value goes on below the value.
@@ -24,7 +24,7 @@ def wrapped(text: str, hang: int = 2) -> list[str]:
     for line in text.split("\n"):
         named = _NAMED.match(line)
         indent = " " * (named.end() if named else len(line) - len(line.lstrip()) + hang)
-        pieces += textwrap.wrap(line, _WIDTH, subsequent_indent=indent) or [""]
+        pieces += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
     return pieces
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.errors import BudgetError, Options, SourceError, Value, a_kind, unusable
+from dpreg.base.errors import BudgetError, Options, Value, a_kind, unusable
 from dpreg.base.passes import starting
 from dpreg.calls.request import Request
 from dpreg.data.observations import check_memory
 from dpreg.data.problem import Problem, pose
 from dpreg.data.roles import Weights, check_weights
+from dpreg.data.source import SourceError
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.bits import bit_source

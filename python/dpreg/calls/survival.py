@@ -187,7 +187,7 @@ def dp_survival(
     result = model.fit(session, problem)
     if isinstance(result, NotReleased):
         return result
-    return DPSurvival.of(result, expansion.periods, exits[-1], surv)
+    return DPSurvival.of_hazards(result, expansion.periods, exits[-1], surv)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import Family
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import ExpandedRows, Expansion
 from dpreg.privacy.sealed import opened
 
-Made = tuple[Doubles, Doubles, NDArray[np.int64]]
+Made = tuple[Doubles, Doubles, Integers]
 
 # Scores are no farther from 0, so that what is made of them is finite.
 FARTHEST = 1e100
@@ -159,7 +158,7 @@ class Slopes:
         return _finite(np.hstack(parts)), np.zeros(len(y)), _ones(y)
 
 
-def _ones(y: Doubles) -> NDArray[np.int64]:
+def _ones(y: Doubles) -> Integers:
     return np.ones(len(y), dtype=np.int64)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.arrays import Flags
 from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Cells, Coded, Numbers, Texts, Ticks
 from dpreg.data.objects import Objects
@@ -140,7 +141,7 @@ def _fixed(array: Any, dtype: Any) -> NDArray[Any]:
                          * np.dtype(dtype).itemsize)  # fmt: skip
 
 
-def _missing(array: Any) -> NDArray[np.bool_] | None:
+def _missing(array: Any) -> Flags | None:
     if array.null_count == 0:
         return None
     return np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)

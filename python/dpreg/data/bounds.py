@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.base.errors import ArgumentError, Blank, Pieces, Value, a_kind, closest, write
+from dpreg.base.errors import ArgumentError, Value, a_kind, closest
+from dpreg.data.schema import Schema, such_bounds
 
 if TYPE_CHECKING:
     from dpreg.data.design import Terms
-    from dpreg.data.schema import Schema
 
 Bounds = tuple[float, float]
 
@@ -41,9 +41,8 @@ def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[st
     if bounds is None:
         return {}
     if not isinstance(bounds, Mapping):
-        such = write("bounds", {terms.response: (Blank("low"), Blank("high"))})
         problem = f"must be a dict of pairs of numbers, not {a_kind(bounds)}"
-        raise ArgumentError("bounds", problem, such)
+        raise ArgumentError("bounds", problem, such_bounds(terms.response))
     names = [*terms.names, terms.response]
     shared: dict[str, Bounds] = {}
     own: dict[str, Bounds] = {}
@@ -118,16 +117,12 @@ def _checked_pair(name: str, limits: object) -> Bounds:
         pair = isinstance(limits, (tuple, list)) and len(limits) == 2
         other = "" if pair else f", not {a_kind(limits)}"
         limits_are = ("those of ", Value(name), f" must be two numbers{other}")
-        raise ArgumentError("bounds", limits_are, _such(name)) from None
+        raise ArgumentError("bounds", limits_are, such_bounds(name)) from None
     if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
         # Of doubles that are in order, only those beyond these limits are refused.
         more = ", more than 1e-60 apart and within 1e60 of 0" if low < high else ""
-        raise ArgumentError("bounds", f"{name!r} needs low < high{more}", _such(name))
+        raise ArgumentError("bounds", f"{name!r} needs low < high{more}", such_bounds(name))
     return low, high
-
-
-def _such(name: str) -> Pieces:
-    return write("bounds", {name: (Blank("low"), Blank("high"))})
 
 
 def _not_of_the_model(name: object, names: Sequence[str]) -> ArgumentError:
@@ -135,7 +130,7 @@ def _not_of_the_model(name: object, names: Sequence[str]) -> ArgumentError:
     # Bounds of 'y' are those of 'log(y)' for a response that is log(y).
     made = [known for known in names if re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", known)]
     meant = made[0] if made else closest(name, names)
-    advice = [] if meant is None else [_such(meant)]
+    advice = [] if meant is None else [such_bounds(meant)]
     return ArgumentError(
         "bounds", f"{name!r} is not a column of the model, which has {listed}", *advice
     )

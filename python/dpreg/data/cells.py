@@ -13,14 +13,14 @@ stored, timestamps with a zone by their instant, whatever the unit they are coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.levels import Level
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Numbers:
     """Integers, floats or booleans."""
 
     values: NDArray[Any]  # Of any numeric type.
-    missing: NDArray[np.bool_] | None = None  # None: no cell is, NaN apart.
+    missing: Flags | None = None  # None: no cell is, NaN apart.
 
     def __len__(self) -> int:
         return len(self.values)
@@ -87,7 +87,7 @@ class Numbers:
 
 
 def _float_keys(
-    values: NDArray[np.floating[Any]], missing: NDArray[np.bool_] | None
+    values: NDArray[np.floating[Any]], missing: Flags | None
 ) -> pyarrow.LargeBinaryArray:
     """Return keys of doubles, of whole numbers as integers, and of more than that of both parts."""
     import pyarrow as pa
@@ -109,7 +109,7 @@ def _float_keys(
 
 
 def _integer_keys(
-    values: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None
+    values: NDArray[np.integer[Any]], missing: Flags | None
 ) -> pyarrow.LargeBinaryArray:
     kind = values.dtype.kind
     low = _bytes(values, ">u8" if kind == "u" else ">i8")
@@ -160,7 +160,7 @@ class Texts(_NoNumbers):
             for position, level in enumerate(levels)
             if isinstance(level, str)
         }
-        return _by_entry(self.values.dictionary_encode(), wanted)
+        return by_entry(self.values.dictionary_encode(), lambda entry: wanted.get(entry, -1))
 
     def keys(self) -> pyarrow.LargeBinaryArray:
         import pyarrow as pa
@@ -170,12 +170,11 @@ class Texts(_NoNumbers):
         return pc.binary_join_element_wise(tag, self.values, nothing)
 
 
-def _by_entry(encoded: Any, wanted: dict[Any, int]) -> Codes:
-    """Look the entries of a dictionary up, and then the cells by their entry."""
-    entries = [wanted.get(entry, -1) for entry in encoded.dictionary.to_pylist()]
+def by_entry(encoded: Any, number: Callable[[Any], int], dtype: Any = np.int32) -> NDArray[Any]:
+    """Return a number of each entry of a dictionary, by cell; -1 where a cell is missing."""
     # The last place is that of missing cells.
-    table = np.array([*entries, -1], dtype=np.int32)
-    places = encoded.indices.fill_null(len(entries)).to_numpy(zero_copy_only=False)
+    table = np.array([*map(number, encoded.dictionary.to_pylist()), -1], dtype=dtype)
+    places = encoded.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
     return np.asarray(table[places])
 
 
@@ -183,10 +182,10 @@ def _by_entry(encoded: Any, wanted: dict[Any, int]) -> Codes:
 class Ticks(_NoNumbers):
     """Dates, times, timestamps or durations, which are neither numbers nor levels."""
 
-    values: NDArray[np.int64]
+    values: Integers
     per_second: int  # 1, 1000, 10**6 or 10**9; or 0: days.
     tag: bytes
-    missing: NDArray[np.bool_] | None = None
+    missing: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -213,19 +212,19 @@ class Coded:
         return len(self.positions)
 
     def numbers(self) -> Doubles:
-        return np.append(self.entries.numbers(), np.nan)[self._places()]
+        return np.append(self.entries.numbers(), np.nan)[self.places()]
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        return np.append(self.entries.codes(levels), np.int32(-1))[self._places()]
+        return np.append(self.entries.codes(levels), np.int32(-1))[self.places()]
 
     def keys(self) -> pyarrow.LargeBinaryArray:
         import pyarrow as pa
 
-        missing = (self.positions < 0) | (self.positions >= len(self.entries))
-        return self.entries.keys().take(pa.array(self.positions, mask=missing))
+        places = self.places()
+        return self.entries.keys().take(pa.array(places, mask=places == len(self.entries)))
 
-    def _places(self) -> NDArray[np.intp]:
-        """Positions, and one beyond the entries where a cell is missing."""
+    def places(self) -> NDArray[np.intp]:
+        """Return positions, and one beyond the entries where a cell is missing."""
         size = len(self.entries)
         inside = (self.positions >= 0) & (self.positions < size)
         return np.where(inside, self.positions, size).astype(np.intp)
@@ -259,7 +258,7 @@ def _bytes(values: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
 
 
 def _fixed_keys(
-    tag: bytes, payload: NDArray[np.uint8], missing: NDArray[np.bool_] | None
+    tag: bytes, payload: NDArray[np.uint8], missing: Flags | None
 ) -> pyarrow.LargeBinaryArray:
     """Return keys of one tag whose payloads, the rows of an array, have one length."""
     import pyarrow as pa

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec, Rows
@@ -182,7 +182,7 @@ class Block:
 
     rows: Rows  # The complete ones of n.
     # The unit of each row, complete or not, -1 where it is missing.  None: a row is a unit.
-    labels: NDArray[np.int64] | None = None
+    labels: Integers | None = None
     # Position of the level of each row's stratum, -1 where it has none.
     codes: NDArray[np.int32] | None = None
 

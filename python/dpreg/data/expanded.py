@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_blocks
 from dpreg.data.design import Design, Terms
@@ -20,7 +20,7 @@ from dpreg.privacy.sealed import opened
 
 # Regressors and response of records; returns those of rows, record after record, and how many are
 # of each.
-Expansion = Callable[[Doubles, Doubles], tuple[Doubles, Doubles, NDArray[np.int64]]]
+Expansion = Callable[[Doubles, Doubles], tuple[Doubles, Doubles, Integers]]
 
 Places = NDArray[np.intp]
 
@@ -37,14 +37,11 @@ class ExpandedRows(ByBlock):
     most: int  # A record has at most so many rows.
     # Column of the records in whose order those of a group are; None: as they lie.
     order: int | None = None
+    local = True
 
     @property
     def count(self) -> int:
         return sum(len(y) for _, y in self.blocks())
-
-    @property
-    def local(self) -> bool:
-        return True
 
     @property
     def memory(self) -> float:
@@ -74,7 +71,7 @@ class ExpandedRows(ByBlock):
                     np.arange(len(y), dtype=np.uint64),
                 )  # fmt: skip
 
-    def _ordered(self, X: Doubles, own: Places, sizes: NDArray[np.int64]) -> Places:
+    def _ordered(self, X: Doubles, own: Places, sizes: Integers) -> Places:
         """Return the places of records, group after group, in the order of a column."""
         if self.order is None:
             return own
@@ -128,7 +125,7 @@ def _brought(rows: Observations) -> Observations:
     return collector.observations(width)
 
 
-def _pieces(offsets: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+def _pieces(offsets: Integers, most: int) -> Iterator[tuple[int, int]]:
     """Divide groups into runs of about `most` records; one at least."""
     groups, first = len(offsets) - 1, 0
     while True:

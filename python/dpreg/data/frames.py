@@ -245,12 +245,10 @@ def _numpy_column(
         column = Column(name, "other", holds="timestamps" if dtype.kind == "M" else "durations")
         tag = b"N" if dtype.kind == "M" else b"P"
         return column, lambda part: _numpy_ticks(values()[part], tag)
-    if dtype.kind in "US":
-        column = Column(name, "text", holds="text") if dtype.kind == "U" else Column(
-            name, "other", holds="bytes")  # fmt: skip
+    if dtype.kind in "USO":
+        holds = {"U": "text", "S": "bytes", "O": "objects"}[dtype.kind]
+        column = Column(name, "other" if dtype.kind == "S" else "text", holds=holds)
         return column, lambda part: Objects(values()[part])
-    if dtype.kind == "O":
-        return Column(name, "text", holds="objects"), lambda part: Objects(values()[part])
     return Column(name, "other", holds="values of another type"), _unread
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
 from dpreg.data.formula import Rows
@@ -36,7 +36,7 @@ class Records:
     columns: Sequence[Doubles]
     y: Doubles  # Shape (n,).
     # The unit of each row, -1 where it is missing.  None: a row is a unit.
-    labels: NDArray[np.int64] | None = None
+    labels: Integers | None = None
     # Position of the level of each row's stratum, -1 where it has none.
     strata: NDArray[np.int32] | None = None
     weights: Doubles | None = None  # Of the rows, when there are any.

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles, Sums
+from dpreg.base.arrays import Doubles, Flags, Sums
 from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.base.options import is_number
 from dpreg.base.passes import passed
@@ -81,7 +81,7 @@ class Observations(Totals, Protocol):
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
         """Read all rows, some at a time."""
 
-    def where(self, chosen: NDArray[np.bool_]) -> Observations:
+    def where(self, chosen: Flags) -> Observations:
         """Return these rows only."""
 
     def columns(self, kept: list[int]) -> Observations:
@@ -97,7 +97,7 @@ class ByBlock:
         X, y = zip(*self.blocks(), strict=True)
         return _stacked(list(X), np.empty((0, 0))), _stacked(list(y), np.empty(0))
 
-    def where(self: Observations, chosen: NDArray[np.bool_]) -> Observations:
+    def where(self: Observations, chosen: Flags) -> Observations:
         collector, start = Collector(self.memory), 0
         for X, y in self.blocks():
             here = chosen[start : start + len(y)]
@@ -136,7 +136,7 @@ class InMemory:
         passed()
         return statistic.seal(sums)
 
-    def where(self, chosen: NDArray[np.bool_]) -> InMemory:
+    def where(self, chosen: Flags) -> InMemory:
         return InMemory(self.X[chosen], self.y[chosen], self.memory)
 
     def columns(self, kept: list[int]) -> InMemory:

@@ -147,11 +147,9 @@ def reader_source(reader: pyarrow.RecordBatchReader) -> RowSource:
     Raises SchemaError if it was read before.
     """
     if reader in _read:
-        raise SchemaError(
-            "data",
-            "this RecordBatchReader has been read, and a stream can be read once only",
-            "make another, or give a table, a pyarrow dataset or a path",
-        )
+        problem = "this RecordBatchReader has been read, and a stream can be read once only"
+        advice = "make another, or give a table, a pyarrow dataset or a path"
+        raise SchemaError("data", problem, advice)
 
     def read(columns: Sequence[str]) -> Iterable[Any]:
         _read.add(reader)

@@ -123,8 +123,7 @@ class RowsOfPeriods:
         censored there.  Columns are those of `Periods.names`, the logarithm of the exposure, and
         the weight if there are weights.
         """
-        edges = np.array(self.periods.edges)
-        begin, first, last, event = self._stays(X, y, edges)
+        begin, first, last, event = self._stays(X, y)
         counts = np.where(event < 0, 0, last - first + 1)
         record = np.repeat(np.arange(len(y)), counts)
         before = np.cumsum(counts) - counts
@@ -142,18 +141,14 @@ class RowsOfPeriods:
         stay = np.minimum(y[record], high) - np.maximum(begin[record], low)
         exposure = np.log(np.fmax(WHOLE * (stay / (high - low)), _LEAST_EXPOSURE))
         own = X[record]
-        parts = [
-            self.periods.columns(
-                own[:, list(self.covariates)], own[:, list(self.strata)], interval
-            ),
-            exposure,
-            *([own[:, -1]] if self.weighted else []),
-        ]
-        return np.column_stack(parts)
+        covariates, strata = own[:, list(self.covariates)], own[:, list(self.strata)]
+        columns = self.periods.columns(covariates, strata, interval)
+        weights = [own[:, -1]] if self.weighted else []
+        return np.column_stack([columns, exposure, *weights])
 
     def events(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
         """See `RowsOfEvents`."""
-        begin, _, last, event = self._stays(X, y, np.array(self.periods.edges))
+        begin, _, last, event = self._stays(X, y)
         record = np.flatnonzero(event == 1)
         rows = self._made(X, y, begin, record, last[record])
         stratum = np.zeros(len(record), dtype=np.int64)
@@ -162,14 +157,12 @@ class RowsOfPeriods:
         cells = stratum * self.periods.count + last[record]
         return rows, cells.astype(np.float64), (event == 1).astype(np.int64)
 
-    def _stays(
-        self, X: Doubles, y: Doubles, edges: Doubles
-    ) -> tuple[Doubles, Integers, Integers, Integers]:
+    def _stays(self, X: Doubles, y: Doubles) -> tuple[Doubles, Integers, Integers, Integers]:
         """Return since when records are at risk, their first and last interval, and the event.
 
         The event is -1 if a record has no row.
         """
-        status = X[:, int(self.entry)]
+        edges, status = np.array(self.periods.edges), X[:, int(self.entry)]
         inside = ((status == 0) | (status == 1)) & (y > edges[0])
         begin = np.full(len(y), edges[0])
         if self.entry:

@@ -130,8 +130,5 @@ def check_order(formula: object, data: object) -> None:
     """Refuse data in the place of the formula."""
     is_formula = [isinstance(given, str) and "~" in given for given in (formula, data)]
     if is_formula == [False, True]:
-        raise FormulaError(
-            "formula",
-            ("and ", Argument("data"), " are in the wrong order"),
-            "write the formula first, then the data",
-        )
+        problem = ("and ", Argument("data"), " are in the wrong order")
+        raise FormulaError("formula", problem, "write the formula first, then the data")

@@ -51,14 +51,18 @@ def check_weights(weights: str | None, weight_limit: float | None) -> Weights | 
             advice = add("weights", "w"), leave_out("weight_limit")
             raise ArgumentError("weight_limit", problem, *advice)
         return None
-    if not isinstance(weights, str):
-        problem = f"must be the name of one column, a string, not {a_kind(weights)}"
-        raise SchemaError("weights", problem, (*write("weights", "w"), ", for example"))
+    _check_is_name("weights", weights, "w")
     if weight_limit is None:
         return Weights(weights)
     if not is_number(weight_limit) or not 1 / _LARGEST <= weight_limit <= _LARGEST:
         raise unusable("weight_limit", "a number between 1e-60 and 1e60", weight_limit)
     return Weights(weights, float(weight_limit))
+
+
+def _check_is_name(argument: str, value: object, example: str) -> None:
+    if not isinstance(value, str):
+        problem = f"must be the name of one column, a string, not {a_kind(value)}"
+        raise SchemaError(argument, problem, (*write(argument, example), ", for example"))
 
 
 def usable_weights(cells: Doubles) -> Doubles:
@@ -77,17 +81,12 @@ def check_unit(unit: str | None, schema: Schema) -> None:
     """Refuse a unit column that is not there, or whose type cannot tell one unit from another."""
     if unit is None:
         return
-    if not isinstance(unit, str):
-        problem = f"must be the name of one column, a string, not {a_kind(unit)}"
-        raise SchemaError("unit", problem, (*write("unit", "person"), ", for example"))
+    _check_is_name("unit", unit, "person")
     if unit not in schema:
         raise SchemaError("unit", *no_column(unit, schema))
     if schema[unit].holds in _NO_KEYS:
-        raise SchemaError(
-            "unit",
-            f"column {unit!r} holds {schema[unit].holds}, which cannot name a unit",
-            "convert it to text or whole numbers before the call",
-        )
+        problem = f"column {unit!r} holds {schema[unit].holds}, which cannot name a unit"
+        raise SchemaError("unit", problem, "convert it to text or whole numbers before the call")
 
 
 def check_stratum(stratum: Stratum, schema: Schema) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import unusable, write
 from dpreg.base.options import is_whole
 from dpreg.data.design import Design
@@ -49,7 +48,7 @@ def sample_rows(
     chosen = ordered[place < max_rows]
     kept = units.rows[chosen].astype(np.int64)
     if max_rows == 1:
-        return Design.of_rows(rows.where(_members(kept, len(ordered))), design.terms)
+        return Design.of_rows(rows.where(np.isin(np.arange(len(ordered)), kept)), design.terms)
     return _with_rows(design, kept, unit[chosen])
 
 
@@ -72,7 +71,7 @@ def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[De
     return _of_units(design, first), _of_units(design, ~first)
 
 
-def _of_units(design: Design, chosen: NDArray[np.bool_]) -> Design:
+def _of_units(design: Design, chosen: Flags) -> Design:
     rows, units = _records(design)
     if units is None:
         return Design.of_rows(rows.where(chosen), design.terms)
@@ -82,7 +81,7 @@ def _of_units(design: Design, chosen: NDArray[np.bool_]) -> Design:
     return _with_rows(design, units.rows[members].astype(np.int64), unit[members])
 
 
-def _with_rows(design: Design, kept: NDArray[np.int64], unit: NDArray[np.int64]) -> Design:
+def _with_rows(design: Design, kept: Integers, unit: Integers) -> Design:
     """Keep these rows, each of the unit of that number; the order of rows stays."""
     rows, _ = _records(design)
     labels = np.full(rows.count, -1, dtype=np.int64)
@@ -94,12 +93,6 @@ def _with_rows(design: Design, kept: NDArray[np.int64], unit: NDArray[np.int64])
 def _records(design: Design) -> tuple[Observations, Units | None]:
     records = opened(design.records)
     return records.rows, records.units
-
-
-def _members(kept: NDArray[np.int64], rows: int) -> NDArray[np.bool_]:
-    members = np.zeros(rows, dtype=bool)
-    members[kept] = True
-    return members
 
 
 def one_row_a_unit(design: Design, bounds: Doubles) -> Design:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dpreg.base.errors import SchemaError, a_kind, closest, write
+from dpreg.base.errors import Blank, Pieces, SchemaError, a_kind, closest, write
 from dpreg.base.levels import Level, listed, such_levels
 
 Kind = Literal["numeric", "categorical", "text", "other"]
@@ -88,6 +88,11 @@ def no_column(name: str, schema: Schema) -> tuple[str, ...]:
     return (problem,) if meant is None else (problem, f"perhaps {meant!r} was meant")
 
 
+def such_bounds(name: str) -> Pieces:
+    """Suggest to declare the bounds of a column."""
+    return write("bounds", {name: (Blank("low"), Blank("high"))})
+
+
 def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
     """Refuse levels with which every row would be incomplete, by the declared type alone."""
     name = column.name
@@ -100,11 +105,8 @@ def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
             problem = f"column {name!r} holds text, and its levels must be text too"
             raise SchemaError("levels", problem, such_levels(name, "1", "2"))
     elif column.kind == "other":
-        raise SchemaError(
-            "levels",
-            f"column {name!r} holds {column.holds}, which cannot be levels",
-            "convert it to text or numbers before the call",
-        )
+        problem = f"column {name!r} holds {column.holds}, which cannot be levels"
+        raise SchemaError("levels", problem, "convert it to text or numbers before the call")
     elif column.levels is not None and not set(column.levels) & set(levels):
         problem = f"column {name!r} declares other levels, {list(column.levels)!r}"
         raise SchemaError("levels", problem)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dpreg.base.errors import SourceError
 from dpreg.data.arrow import arrow_cells
 from dpreg.data.cells import Cells
 from dpreg.data.schema import Column, Schema
@@ -76,6 +75,28 @@ class StreamSource:
         while (batch := quietly(next, stream, None)) is not None:
             cells = {name: arrow_cells(batch.column(name)) for name in columns}
             yield Batch(cells, batch.num_rows)
+
+
+class SourceError(RuntimeError):
+    """A file or another source of rows failed while it was read, after the budget was charged.
+
+    A damaged file, a lost connection, a lazy query that raises: the promise ends where the source
+    does.  The message says which kind of error it was and nothing that the source said.
+
+    Examples
+    --------
+    >>> import dpreg, pyarrow as pa
+    >>> def broken():
+    ...     yield pa.record_batch({"y": [1.0], "x": [2.0]})
+    ...     raise OSError("connection lost")
+    >>> schema = pa.schema({"y": pa.float64(), "x": pa.float64()})
+    >>> rows = pa.RecordBatchReader.from_batches(schema, broken())
+    >>> try:
+    ...     dpreg.dp_lm("y ~ x", rows, 1.0)
+    ... except dpreg.SourceError:
+    ...     print("the budget was charged, and the source failed")
+    the budget was charged, and the source failed
+    """
 
 
 def quietly(call: Callable[..., Any], *arguments: Any) -> Any:

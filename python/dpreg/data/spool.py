@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from dpreg.base.errors import SourceError
+from dpreg.data.source import SourceError
 
 Block = TypeVar("Block")
 

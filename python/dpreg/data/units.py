@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags, Integers
+from dpreg.data.cells import by_entry
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,7 +26,7 @@ class Units:
     most: int | None = None  # No unit has more rows, as they were made so.  None: it is not known.
 
     @classmethod
-    def from_labels(cls, labels: NDArray[np.int64]) -> Units:
+    def from_labels(cls, labels: Integers) -> Units:
         """Group rows by label; labels are any integers."""
         _, numbers = np.unique(labels, return_inverse=True)
         counts = np.bincount(numbers) if len(labels) else np.zeros(0, dtype=np.int64)
@@ -52,18 +53,16 @@ class UnitNumbers:
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
-    def labels(self, keys: pyarrow.LargeBinaryArray) -> NDArray[np.int64]:
+    def labels(self, keys: pyarrow.LargeBinaryArray) -> Integers:
         """Return the number of the unit of each row, -1 where a key is missing.
 
         Equal keys have one number, different keys different ones, in this batch and all others.
         """
-        encoded = keys.dictionary_encode()
-        entries = encoded.dictionary.to_pylist()
-        numbers = [self._numbers.setdefault(entry, len(self._numbers)) for entry in entries]
-        # The last place is that of missing keys.
-        table = np.array([*numbers, -1], dtype=np.int64)
-        places = encoded.indices.fill_null(len(entries)).to_numpy(zero_copy_only=False)
-        return np.asarray(table[places])
+
+        def number(key: bytes) -> int:
+            return self._numbers.setdefault(key, len(self._numbers))
+
+        return by_entry(keys.dictionary_encode(), number, np.int64)
 
 
 class StratumRows:
@@ -78,23 +77,21 @@ class StratumRows:
 
     def __init__(self, position: int) -> None:
         self._position = position
-        self._elsewhere: list[NDArray[np.int64]] = []
+        self._elsewhere: list[Integers] = []
 
-    def inside(
-        self, codes: NDArray[np.signedinteger], labels: NDArray[np.int64] | None
-    ) -> NDArray[np.bool_]:
+    def inside(self, codes: NDArray[np.signedinteger], labels: Integers | None) -> Flags:
         """Return which rows of a batch have the level.
 
         codes: shape (n,): position of the level of each row among the declared ones, -1 where it
             has none.
         labels: the unit of each row, -1 where it is missing.  None: a row is a unit.
         """
-        inside: NDArray[np.bool_] = codes == self._position
+        inside: Flags = codes == self._position
         if labels is not None:
             self._elsewhere.append(np.unique(labels[(codes >= 0) & ~inside]))
         return inside
 
-    def of_one_stratum(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def of_one_stratum(self, labels: Integers) -> Flags:
         """Return which of these rows are of units without a row in another stratum.
 
         To be asked when `inside` has seen all rows.

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal
-from fractions import Fraction
 
 from dpreg.base.errors import BudgetError, got
 from dpreg.base.levels import Level
@@ -44,16 +43,10 @@ def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | No
     found = sums(accounting, shared)
     for column, strata in partitions.items():
         if of is not None and of.column == column:
-            counted = [strata.get(of.position, [])]
-        else:
-            counted = list(strata.values())
-        found = _plus(found, [sums(accounting, costs) for costs in counted])
+            strata = {of.position: strata.get(of.position, [])}
+        each = [sums(accounting, costs) for costs in strata.values()]
+        found = {name: amount + max(one[name] for one in each) for name, amount in found.items()}
     return found
-
-
-def _plus(total: Sums, alternatives: list[Mapping[str, Fraction]]) -> Sums:
-    """Add the largest of the alternatives, in each sum."""
-    return {name: amount + max(a[name] for a in alternatives) for name, amount in total.items()}
 
 
 class Account:

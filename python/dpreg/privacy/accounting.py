@@ -80,12 +80,9 @@ def _typed(value: float) -> Fraction:
 class Basic:
     """Epsilons and deltas add up."""
 
+    name = "basic"
     epsilon: float
     delta: float
-
-    @property
-    def name(self) -> str:
-        return "basic"
 
     @property
     def typed(self) -> Mapping[str, float]:
@@ -110,6 +107,7 @@ class Basic:
 class Gaussian:
     """Squares of mu add up (Gaussian differential privacy)."""
 
+    name = "gdp"
     # epsilon, delta, mu: but for failures, which have half of delta, all releases together are
     # mu-GDP, and so (epsilon, delta)-DP with the other half.
     epsilon: float
@@ -131,10 +129,6 @@ class Gaussian:
         discreteness = _DISCRETE_SHARE * mu
         epsilon = gdp_epsilon(mu, _half(delta, discreteness)) + discreteness
         return cls(epsilon, delta, mu, discreteness, {"mu": mu, "delta": delta})
-
-    @property
-    def name(self) -> str:
-        return "gdp"
 
     @property
     def limits(self) -> Sums:
@@ -177,6 +171,7 @@ def _root(square: float) -> float:
 class Concentrated:
     """Rhos add up (zero-concentrated differential privacy)."""
 
+    name = "zcdp"
     # epsilon, delta, rho: but for failures, which have half of delta, all releases together are
     # rho-zCDP, and so (epsilon, delta)-DP with the other half.
     epsilon: float
@@ -194,10 +189,6 @@ class Concentrated:
     def of_rho(cls, rho: float, delta: float) -> Concentrated:
         """Return the accounting of this rho; its epsilon is that for `delta`."""
         return cls(zcdp_epsilon(rho, _half(delta, 0.0)), delta, rho, {"rho": rho, "delta": delta})
-
-    @property
-    def name(self) -> str:
-        return "zcdp"
 
     @property
     def limits(self) -> Sums:

@@ -101,10 +101,7 @@ class FileLedger:
         self.path = _absolute(path)
         if header is not None and not os.path.exists(self.path) and self.path not in _SEEN:
             self._make(header)
-        with self._opened("DEFERRED") as database:
-            text, _, hashes = self._read(database)
-        self.header: Mapping[str, Any] = _parsed(text) or {}
-        self._note(hashes)
+        self.header: Mapping[str, Any] = _parsed(self._noted()[0]) or {}
 
     def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
         with self._opened("IMMEDIATE") as database:
@@ -120,16 +117,17 @@ class FileLedger:
         return number
 
     def entries(self) -> Entries:
-        with self._opened("DEFERRED") as database:
-            _, entries, hashes = self._read(database)
-        self._note(hashes)
-        return entries
+        return self._noted()[1]
 
     def hashes(self) -> tuple[str, ...]:
+        return self._noted()[2]
+
+    def _noted(self) -> tuple[str, Entries, tuple[str, ...]]:
+        """Read the file, and take note that this process has."""
         with self._opened("DEFERRED") as database:
-            hashes = self._read(database)[2]
-        self._note(hashes)
-        return hashes
+            found = self._read(database)
+        self._note(found[2])
+        return found
 
     def _note(self, hashes: tuple[str, ...]) -> None:
         # Another thread may have seen more by now.
@@ -215,11 +213,9 @@ class FileLedger:
 
         # Errors that Python itself raises have no code.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            problem = f"was locked by another process for {_PATIENCE:g} seconds"
+            problem = f"{self.path!r} was locked by another process for {_PATIENCE:g} seconds, and "
             advice = "try again when that process has finished"
-            return BudgetError(
-                "ledger", f"{self.path!r} {problem}, and nothing was written to it", advice
-            )
+            return BudgetError("ledger", f"{problem}nothing was written to it", advice)
         return _refused("cannot use", self.path, f": {error}, and nothing was written to it")
 
     def _missing(self) -> BudgetError:
@@ -228,10 +224,9 @@ class FileLedger:
         return _refused("cannot open", self.path, problem, ("make it with ", made))
 
     def _lost(self) -> BudgetError:
-        return _refused(
-            "charges that this process recorded are missing from", self.path, "",
-            "restore the file from a backup, as spent budget stays spent, or name another file",
-        )  # fmt: skip
+        problem = "charges that this process recorded are missing from"
+        advice = "restore the file from a backup, as spent budget stays spent, or name another file"
+        return _refused(problem, self.path, "", advice)
 
     def _untrusted(self, why: str) -> BudgetError:
         return untrusted(self.path, why)
@@ -245,10 +240,8 @@ def _not_shared() -> BudgetError:
 
 def untrusted(path: str, why: str) -> BudgetError:
     """Return the refusal of a ledger that cannot be what it was."""
-    return BudgetError(
-        "ledger", f"{path!r} cannot be trusted: {why}",
-        "restore it from a backup, or name another file",
-    )  # fmt: skip
+    advice = "restore it from a backup, or name another file"
+    return BudgetError("ledger", f"{path!r} cannot be trusted: {why}", advice)
 
 
 def _refused(what: str, path: str, why: str, *advice: Words) -> BudgetError:

@@ -92,16 +92,15 @@ def declaration(
     """
     if not isinstance(column, str) or not column:
         raise BudgetError("column", ("must be the name of a column, got ", got(column)))
+    such = write("levels", ["first", "second", ...])
     if levels is None:
         if column not in declared:
-            problem = f"those of {column!r} were not declared"
-            raise BudgetError("levels", problem, write("levels", ["first", "second", ...]))
+            raise BudgetError("levels", f"those of {column!r} were not declared", such)
         return column, declared[column]
     try:
         public = listed(column, levels)
     except SchemaError as error:
-        suggestion = write("levels", ["first", "second", ...])
-        raise SchemaError("levels", error.problem, suggestion) from None
+        raise SchemaError("levels", error.problem, such) from None
     before = declared.get(column, public)
     if set(before) != set(public):
         others = (f"those of {column!r} were declared before, as ", Choice(before))

@@ -11,15 +11,10 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Sums
 
 Content = TypeVar("Content")
 Made = TypeVar("Made")
-Sums = NDArray[np.int64]
-
 
 # Modules that may open: the data room, audits, and the doors of the table in sealed.md.
 _ROOMS: Final = ("dpreg.data.", "dpreg.audit.")

@@ -57,12 +57,10 @@ def accounting_from(
 
 def accounting_of(ledger: FileLedger) -> Accounting:
     """Return the accounting that a ledger was made with."""
-    totals = {k: v for k, v in ledger.header.items() if k in ("eps", "delta", "mu", "rho")}
+    header = ledger.header
     try:
-        return accounting_from(
-            totals.get("eps"), totals["delta"], ledger.header["accounting"],
-            totals.get("mu"), totals.get("rho"),
-        )  # fmt: skip
+        how, eps, mu, rho = header["accounting"], *map(header.get, ("eps", "mu", "rho"))
+        return accounting_from(eps, header["delta"], how, mu, rho)
     except (BudgetError, KeyError):
         raise untrusted(ledger.path, "it does not say what its totals are") from None
 
@@ -72,17 +70,12 @@ def check_header(ledger: FileLedger, header: Mapping[str, Any]) -> None:
     totals = _totals(ledger.header)
     if totals != _totals(header):
         made = ", ".join(f"{name}={value}" for name, value in totals.items())
-        raise BudgetError(
-            "ledger",
-            f"{ledger.path!r} was made for {made}",
-            "use these totals",
-            "name another file",
-        )
-    if header["name"] not in ("", ledger.header["name"]):
-        raise BudgetError(
-            "name", f"{ledger.path!r} is the ledger of {ledger.header['name']!r}",
-            write("name", ledger.header["name"]), "use another file",
-        )  # fmt: skip
+        problem = f"{ledger.path!r} was made for {made}"
+        raise BudgetError("ledger", problem, "use these totals", "name another file")
+    name = ledger.header["name"]
+    if header["name"] not in ("", name):
+        problem = f"{ledger.path!r} is the ledger of {name!r}"
+        raise BudgetError("name", problem, write("name", name), "use another file")
 
 
 def _totals(header: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,12 +87,9 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     Raises BudgetError if delta is 0: no rho above 0 implies pure differential privacy.
     """
     if delta <= 0:
-        raise BudgetError(
-            "delta",
-            "must be greater than 0 here: the steps are composed by concentrated differential "
-            "privacy",
-            (*write("delta", 1e-6), ", for example"),
-        )
+        steps = "the steps are composed by concentrated differential privacy"
+        such = (*write("delta", 1e-6), ", for example")
+        raise BudgetError("delta", f"must be greater than 0 here: {steps}", such)
     low, high = 0.0, epsilon + 2 * math.log(1 / delta) + 2
     while zcdp_delta(high, epsilon) <= delta:
         high *= 2

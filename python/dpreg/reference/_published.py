@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.mechanisms._inputs import doubles
 
 Rng = int | _core.BitSource | None
-Doubles = NDArray[np.float64]
 
 NOT_CLAIMED = "published calibration, guarantee not claimed"
 NOT_PRIVATE = "published form without noise: not private"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import NOT_CLAIMED, Doubles, Rng, laplace
+from dpreg.reference._published import NOT_CLAIMED, Rng, laplace
 
 Start = Literal["zero", "random"]
 
@@ -49,7 +49,7 @@ class LeastSquares:
         self.w[j] += gamma * value
         self.gram_w += gamma * value * self.gram[:, j]
 
-    def zero(self, columns: NDArray[np.int64]) -> None:
+    def zero(self, columns: Integers) -> None:
         """w_j <- 0 for j in `columns`."""
         columns = columns[self.w[columns] != 0]
         self.gram_w -= self.gram[:, columns] @ self.w[columns]
@@ -101,7 +101,7 @@ def screening_sensitivity(n: int, l1: float) -> float:
 
 
 Choose = Callable[[LeastSquares], tuple[int, float]]
-Rule = Callable[[LeastSquares], NDArray[np.int64]]
+Rule = Callable[[LeastSquares], Integers]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +240,7 @@ def rnm_screen(
     epsilon_step = eps[1] / math.sqrt(8 * steps * math.log(1 / delta[1]))
     noise = screening_sensitivity(n, l1) / epsilon_step
 
-    def rule(problem: LeastSquares) -> NDArray[np.int64]:
+    def rule(problem: LeastSquares) -> Integers:
         scores = problem.raj_scores(l1) + laplace(noise, problem.d, bits)
         j = int(np.argmin(scores))
         return np.array([j] if scores[j] < 0 else [], dtype=np.int64)
@@ -279,7 +279,7 @@ def adp_screen(
     epsilon_step = eps[1] / (2 * math.sqrt(2 * len(after) * math.log(1 / delta_step)))
     spread = math.sqrt(2 * math.log(1.25 / delta_step)) / epsilon_step
 
-    def rule(problem: LeastSquares) -> NDArray[np.int64]:
+    def rule(problem: LeastSquares) -> Integers:
         sigma = spread * screening_sensitivity(n, l1) * math.sqrt(problem.d)
         noise = sigma * special.ndtri(_core.uniform_open(bits, problem.d))
         return np.flatnonzero(problem.raj_scores(l1) + noise < 0)

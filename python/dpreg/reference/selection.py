@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import NOT_CLAIMED, NOT_PRIVATE, Doubles, PublishedSelection, Rng
+from dpreg.reference._published import NOT_CLAIMED, NOT_PRIVATE, PublishedSelection, Rng
 
 _TIES = (
     f"{NOT_CLAIMED}: (n/2) tau_b of data with ties changes by up to n/4 when one row does, and a "

@@ -12,11 +12,11 @@ import numpy as np
 from scipy import optimize, sparse, special
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.gdp import gdp_mu
 from dpreg.reference._published import (
     CONTINUOUS,
-    Doubles,
     PublishedFit,
     Rng,
     clipped_rows,

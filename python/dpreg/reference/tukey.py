@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.mechanisms._inputs import doubles
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import NOT_CLAIMED, Doubles, Rng, laplace
+from dpreg.reference._published import NOT_CLAIMED, Rng, laplace
 
 Form = Literal["text", "algorithm", "code"]
 

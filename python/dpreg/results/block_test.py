@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value
 from dpreg.privacy.certificate import Certificate
@@ -36,7 +36,7 @@ class DPTest(Saved):
     True
     """
 
-    _document: ClassVar[tuple[str, str, int]] = ("this is not a test", "dpreg_test", 2)
+    _document = ("this is not a test", "dpreg_test", 2)
 
     name: str
     count: int

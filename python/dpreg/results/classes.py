@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -13,10 +13,8 @@ from scipy import special
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
 from dpreg.base.levels import Level
-from dpreg.data.classes import Baseline, Ordered
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
-from dpreg.results.fit import DPResults
 from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
@@ -48,11 +46,6 @@ class OfClasses(StackedResults):
     intercepts: ClassVar[str]
     with_offsets: ClassVar[bool]
     of_levels: ClassVar[Any]
-
-    @classmethod
-    def of(cls, fit: DPResults, classes: Ordered | Baseline, columns: str) -> Self:
-        """Return a fit of rows of records and classes as what it is."""
-        return cls._of(fit, classes, columns)
 
     @property
     def levels(self) -> tuple[Level, ...]:

@@ -160,6 +160,16 @@ def wald_columns(effect: Doubles, error: Doubles, law: TailLaw, alpha: float) ->
     return {"z": ratio, "P>|z|": p_values, "lower": effect - margin, "upper": effect + margin}
 
 
+def coefficient_columns(
+    coef: Doubles, error: Doubles, sampling: Doubles, law: TailLaw, alpha: float
+) -> dict[str, Doubles]:
+    """Return estimates, their errors and the parts of these, and what `wald_columns` does."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        privacy = np.sqrt(np.maximum(error**2 - sampling**2, 0.0))
+    parts = {"coef": coef, "std err": error, "sampling": sampling, "privacy": privacy}
+    return {**parts, **wald_columns(coef, error, law, alpha)}
+
+
 def combination_errors(
     matrix: Doubles, covariance: Doubles, *, related: bool
 ) -> tuple[Doubles, tuple[str, ...]]:
@@ -197,18 +207,16 @@ def joint_test(
     rows = len(gap)
     if np.linalg.matrix_rank(matrix) < rows:
         return None
-    if not related and rows > 1:
-        error, _ = combination_errors(matrix, covariance, related=False)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.nan_to_num(np.abs(gap) / error)
-        least = float(law.p_values(ratio).min())
-        worst = float(ratio.max())
-        return WaldTest(worst, min(1.0, rows * least), rows, "bonferroni", (_BONFERRONI,))
     if related:
         known = np.where(np.isnan(covariance), 0.0, covariance)
         among = matrix @ known @ matrix.T
     else:
         error, _ = combination_errors(matrix, covariance, related=False)
+        if rows > 1:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.nan_to_num(np.abs(gap) / error)
+            p = min(1.0, rows * float(law.p_values(ratio).min()))
+            return WaldTest(float(ratio.max()), p, rows, "bonferroni", (_BONFERRONI,))
         among = np.diag(error**2)
     # In units of the standard errors: coefficients may be of very different size.
     error = np.sqrt(np.maximum(np.diag(among), 0.0))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.options import is_number, is_whole
 from dpreg.base.text import drawn
@@ -25,6 +24,7 @@ from dpreg.estimation.inference.life_table import (
     log_rank,
 )
 from dpreg.privacy.certificate import Certificate
+from dpreg.results.between_groups import Concordance, LogRank
 from dpreg.results.curve_summary import curve_summary, lines_below
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, said_below
@@ -33,46 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Counts = NDArray[np.int64]
 Columns = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class LogRank:
-    """The log-rank test that all groups have one hazard.
-
-    Attributes
-    ----------
-    statistic : float
-        NaN: too few are at risk for a test at this eps.
-    df : int
-    pvalue : float
-    """
-
-    statistic: float
-    df: int
-    pvalue: float
-
-    def __str__(self) -> str:
-        """Return one line."""
-        told = f"chi2 = {self.statistic:.4g} on {self.df} df, p-value {self.pvalue:.4g}"
-        return f"Log-rank test: {told}."
-
-
-@dataclass(frozen=True, slots=True)
-class Concordance:
-    """The share of pairs whose order of events is that of the groups; 0.5: by chance.
-
-    Attributes
-    ----------
-    estimate, std_error, lower, upper : float
-        NaN: too few pairs at this eps.
-    """
-
-    estimate: float
-    std_error: float
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -106,13 +67,13 @@ class DPCurve(Saved):
     [0.0, 90.0, 180.0, 365.0, 730.0]
     """
 
-    _document: ClassVar[tuple[str, str, int]] = ("this is not a curve", "dpreg_curve", 1)
+    _document = ("this is not a curve", "dpreg_curve", 1)
 
     formula: str
     groups: tuple[str, ...]
     edges: Doubles
-    exits: Counts
-    entries: Counts | None
+    exits: Integers
+    entries: Integers | None
     variances: tuple[float, float]
     privacy: Certificate
     notes: tuple[str, ...] = ()
@@ -308,7 +269,7 @@ class DPCurve(Saved):
         return curve_summary(self.tidy(alpha, simultaneous=simultaneous), lines, alpha)
 
     def _tables(self) -> list[LifeTable]:
-        entries: Sequence[Counts | None] = (
+        entries: Sequence[Integers | None] = (
             [None] * len(self.groups) if self.entries is None else list(self.entries)
         )
         return [life_table(e, n, self.variances) for e, n in zip(self.exits, entries, strict=True)]

@@ -255,7 +255,8 @@ def _families(like: Family) -> list[Family]:
 def _check(value: Any, wanted: Any, path: str) -> None:
     if not _fits(value, wanted):
         raise ValueError(f"{path or 'the document'} is not as in a result")
-    chosen = next((w for w in wanted if _fits(value, w)), None) if _is_choice(wanted) else wanted
+    choices = wanted if isinstance(wanted, tuple) else (wanted,)
+    chosen = next((one for one in choices if _fits(value, one)), None)
     if isinstance(chosen, list):
         for number, entry in enumerate(value):
             _check(entry, chosen[0], f"{path}[{number}]")
@@ -264,13 +265,9 @@ def _check(value: Any, wanted: Any, path: str) -> None:
             _check(entry, chosen.get(str, None) or chosen[key], f"{path}.{key}".lstrip("."))
 
 
-def _is_choice(wanted: Any) -> bool:
-    return isinstance(wanted, tuple)
-
-
 def _fits(value: Any, wanted: Any) -> bool:
     """Whether the outermost of `value` is as wanted."""
-    if _is_choice(wanted):
+    if isinstance(wanted, tuple):
         return any(_fits(value, one) for one in wanted)
     if wanted is None:
         return value is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.contrasts import wald_columns
+from dpreg.results.contrasts import coefficient_columns
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, cell, laid_out, limit_headers, said_below
 
@@ -110,12 +110,8 @@ class DPEffect(Saved):
     privacy: Certificate
     notes: tuple[str, ...] = ()
 
-    _document: ClassVar[tuple[str, str, int]] = (
-        "this is not a treatment effect",
-        "dpreg_effect",
-        1,
-    )
-    _blank: ClassVar[bool] = True
+    _document = ("this is not a treatment effect", "dpreg_effect", 1)
+    _blank = True
 
     @property
     def nobs(self) -> float:
@@ -166,18 +162,11 @@ class DPEffect(Saved):
     def _columns(self, alpha: float) -> dict[str, Doubles]:
         """Return the columns of `tidy`."""
         alpha = check_alpha(alpha)
-        coef = _SHOWN @ self.means
         error, sampling = (
             np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", _SHOWN, of, _SHOWN), 0.0))
             for of in (self.covariance, self.sampling)
         )
-        return {
-            "coef": coef,
-            "std err": error,
-            "sampling": sampling,
-            "privacy": np.sqrt(np.maximum(error**2 - sampling**2, 0.0)),
-            **wald_columns(coef, error, NORMAL, alpha),
-        }
+        return coefficient_columns(_SHOWN @ self.means, error, sampling, NORMAL, alpha)
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the mean of each arm and the effect, with intervals; needs matplotlib."""

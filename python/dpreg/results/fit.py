@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dpreg.base.keywords import hinted
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results import predict
-from dpreg.results.contrasts import wald_columns
+from dpreg.results.contrasts import coefficient_columns
 from dpreg.results.described import why_absent
 from dpreg.results.document import Saved, check_fit
 from dpreg.results.fitted import estimated
@@ -95,8 +95,8 @@ class DPResults(Saved, LinearTests):
     True
     """
 
-    _document: ClassVar[tuple[str, str, int]] = ("this is not a dpreg result", "dpreg_results", 8)
-    _blank: ClassVar[bool] = True
+    _document = ("this is not a dpreg result", "dpreg_results", 8)
+    _blank = True
 
     @property
     def tvalues(self) -> pd.Series:
@@ -134,28 +134,14 @@ class DPResults(Saved, LinearTests):
         import pandas as pd
 
         alpha = check_alpha(alpha)
-        error = self._standard_errors()
-        unknown = np.full(len(error), np.nan)
+        error, unknown = self._standard_errors(), np.full(len(self.names), np.nan)
         sampling = unknown if self.sampling is None else self.sampling
-        found = wald_columns(self.estimates, error, self.law, alpha)
-        shown = np.exp if exp else np.asarray
-        with np.errstate(invalid="ignore", over="ignore"):
-            privacy = np.sqrt(np.maximum(error**2 - sampling**2, 0.0))
-            coef, lower, upper = map(shown, (self.estimates, found["lower"], found["upper"]))
-        table = pd.DataFrame(
-            {
-                "coef": coef,
-                "std err": error,
-                "sampling": sampling,
-                "privacy": privacy,
-                **found,
-                "lower": lower,
-                "upper": upper,
-                "clipping": unknown if self.clipping is None else self.clipping,
-            },
-            index=pd.Index(self.names, name="term"),
-        )
-        return estimated(table)
+        found = coefficient_columns(self.estimates, error, sampling, self.law, alpha)
+        if exp:
+            with np.errstate(invalid="ignore", over="ignore"):
+                found |= {name: np.exp(found[name]) for name in ("coef", "lower", "upper")}
+        found["clipping"] = unknown if self.clipping is None else self.clipping
+        return estimated(pd.DataFrame(found, index=pd.Index(self.names, name="term")))
 
     @hinted("predict")
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import ArgumentError, FormulaError, closest
 from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.covariance import hidden_note, user_errors
@@ -43,8 +42,8 @@ class Models:
     units: float
     schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    used: NDArray[np.int64]
-    trusted: NDArray[np.bool_]
+    used: Integers
+    trusted: Flags
     centre: Doubles
     scale: Doubles
     basis: Doubles
@@ -78,12 +77,10 @@ class Models:
         for name in (model.response, *model.names):
             if name not in self.names:
                 meant = closest(name, self.names)
-                raise ArgumentError(
-                    "formula",
-                    f"needs the column {name!r}, which was not released",
-                    f"write {meant!r}" if meant else f"the columns are {', '.join(self.names)}",
-                    "name it in a new call of dp_moments, which costs budget",
-                )
+                other = f"write {meant!r}" if meant else f"the columns are {', '.join(self.names)}"
+                problem = f"needs the column {name!r}, which was not released"
+                more = "name it in a new call of dp_moments, which costs budget"
+                raise ArgumentError("formula", problem, other, more)
         return model
 
     def regression(self, model: Model) -> tuple[Regression, StandardUnits]:
@@ -99,11 +96,9 @@ class Models:
         used = [p for p in place if p is not None]
         y = self.place(model.response)
         if y is None:
-            raise ArgumentError(
-                "formula",
-                f"the scale of {model.response!r} is not estimable at this eps",
-                "release with a larger eps, fewer columns or bounds for it",
-            )
+            problem = f"the scale of {model.response!r} is not estimable at this eps"
+            advice = "release with a larger eps, fewer columns or bounds for it"
+            raise ArgumentError("formula", problem, advice)
         centre, scale = self.centre, self.scale
         if not model.intercept:
             centre, scale = np.zeros_like(centre), np.hypot(centre, scale)
@@ -153,10 +148,8 @@ class Models:
         coefficients = (("Intercept",) if model.intercept else ()) + model.names
         rows = "independent rows and " if self.privacy.unit != "one row" else ""
         tails = f"{self.kurtosis:.3g}"
-        more_of = "to allow for heavy tails in the columns"
-        wider = (
-            "" if tails == "1" else f"; the sampling variance is multiplied by {tails} {more_of}"
-        )
+        why = "to allow for heavy tails in the columns"
+        wider = "" if tails == "1" else f"; the sampling variance is multiplied by {tails} {why}"
         return DPResults(
             formula=model.formula,
             response=model.response,

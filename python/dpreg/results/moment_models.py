@@ -151,11 +151,9 @@ def two_stage_fit(moments: Models, model: Model, exogenous: Model) -> DPResults:
         why = f"the scale is not estimable at this eps: {', '.join(missing)}"
         raise ArgumentError("instruments", why, "leave them out")
     if len(exogenous.names) < len(model.names):
-        raise ArgumentError(
-            "instruments",
-            f"are {len(exogenous.names)} columns, fewer than the {len(model.names)} regressors",
-            "name the exogenous regressors too: '~ z + a'",
-        )
+        sizes = f"{len(exogenous.names)} columns, fewer than the {len(model.names)} regressors"
+        advice = "name the exogenous regressors too: '~ z + a'"
+        raise ArgumentError("instruments", f"are {sizes}", advice)
     found = moments.joint.two_stages(
         moments.regressors(model),
         moments.regressors(exogenous),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class DPMoments(Saved, Models):
     ['Intercept', 'depth']
     """
 
-    _document: ClassVar[tuple[str, str, int]] = ("these are not moments", "dpreg_moments", 2)
+    _document = ("these are not moments", "dpreg_moments", 2)
 
     @property
     def nobs(self) -> float:

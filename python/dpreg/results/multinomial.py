@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,14 +47,13 @@ class DPMultinomial(OfClasses):
 
     classes: Baseline = field(default_factory=lambda: Baseline((0, 1), ()))
 
-    _saved: ClassVar[tuple[str, str, str]] = (
-        "this is not a fit of classes", "dpreg_classes", "classes",
-    )  # fmt: skip
+    _saved = ("this is not a fit of classes", "dpreg_classes", "classes")
 
-    words: ClassVar[str] = "classes"
-    intercepts: ClassVar[str] = "each class has one"
-    with_offsets: ClassVar[bool] = False
-    of_levels: ClassVar[Any] = Baseline
+    words = "classes"
+    intercepts = "each class has one"
+    with_offsets = False
+    of_levels = Baseline
+    _title = "Multinomial Logit"
 
     @property
     def coefficients(self) -> pd.DataFrame:
@@ -64,10 +63,6 @@ class DPMultinomial(OfClasses):
         values = self.estimates.reshape(self.classes.count, -1).T
         rows = pd.Index(["Intercept", *self.classes.covariates], name="term")
         return pd.DataFrame(values, index=rows, columns=list(self.levels[1:]))
-
-    @property
-    def _title(self) -> str:
-        return "Multinomial Logit"
 
     def _chances(self, X: Doubles, estimates: Doubles) -> Doubles:
         blocks = estimates.reshape(self.classes.count, -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,14 +48,12 @@ class DPOrdinal(OfClasses):
 
     classes: Ordered = field(default_factory=lambda: Ordered((0, 1), ()))
 
-    _saved: ClassVar[tuple[str, str, str]] = (
-        "this is not a fit of ordered classes", "dpreg_classes", "classes",
-    )  # fmt: skip
+    _saved = ("this is not a fit of ordered classes", "dpreg_classes", "classes")
 
-    words: ClassVar[str] = "ordered classes"
-    intercepts: ClassVar[str] = "its thresholds are intercepts"
-    with_offsets: ClassVar[bool] = True
-    of_levels: ClassVar[Any] = Ordered
+    words = "ordered classes"
+    intercepts = "its thresholds are intercepts"
+    with_offsets = True
+    of_levels = Ordered
 
     @property
     def thresholds(self) -> pd.Series:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, SchemaError, add, write
 from dpreg.base.families import Family
 from dpreg.data.containers import open_source
@@ -60,7 +59,7 @@ class NewRows:
     """Complete rows of new data, the intercept included."""
 
     X: Doubles  # Shape (complete rows, c).
-    kept: NDArray[np.int64]  # Where they are among the rows of the new data.
+    kept: Integers  # Where they are among the rows of the new data.
     total: int  # Rows of the new data.
     index: pd.Index | None = None  # Of the new data, if they had one.
     names: tuple[str, ...] = ()  # Of the columns of X, without the intercept.
@@ -101,20 +100,14 @@ def design_rows(
         why = "must be given: predictions for the records of the fit are private"
         raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
     if not schema:
-        raise ArgumentError(
-            "predict",
-            "this model was fitted from a matrix, not from columns",
-            "multiply new rows with its params instead",
-        )
+        why = "this model was fitted from a matrix, not from columns"
+        raise ArgumentError("predict", why, "multiply new rows with its params instead")
     _, groups = split_effects(formula)
     if groups:
         # The protected unit is in no schema.
         unit = next(group for group in groups if group not in schema)
-        raise ArgumentError(
-            "predict",
-            f"this model has effects of each {unit!r}, which are private and not released",
-            "use params for differences",
-        )
+        why = f"this model has effects of each {unit!r}, which are private and not released"
+        raise ArgumentError("predict", why, "use params for differences")
     spec = bound_formula(formula, schema_from_dict(schema))
     if names is not None:
         spec = spec.keeping(names)
@@ -182,16 +175,14 @@ def mean_intervals(
 
 def error_variance(fit: Fitted) -> float:
     """Return the variance of errors about the line."""
-    argument = "interval"
+    other = write("interval", "confidence")
     if not fit.family.least_squares:
         problem = f"'prediction' is for linear models, and this one is {fit.family.name}"
-        raise ArgumentError(argument, problem, write("interval", "confidence"))
+        raise ArgumentError("interval", problem, other)
     if fit.stats is None:
+        problem = "'prediction' needs the residual scale, which was not released"
         raise ArgumentError(
-            argument,
-            "'prediction' needs the residual scale, which was not released",
-            "fit with fit_stats=True, which pays for it",
-            write("interval", "confidence"),
+            "interval", problem, "fit with fit_stats=True, which pays for it", other
         )
     return fit.stats.scale
 

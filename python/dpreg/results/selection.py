@@ -46,9 +46,7 @@ class SelectionResult(Saved):
     2
     """
 
-    _document: ClassVar[tuple[str, str, int]] = (
-        "this is not a dpreg selection", "dpreg_selection", 2,
-    )  # fmt: skip
+    _document = ("this is not a dpreg selection", "dpreg_selection", 2)
     # Before there were terms of several columns, the columns were what was selected.
     _older: ClassVar[Mapping[str, str]] = {"columns": "selected"}
 

@@ -36,7 +36,7 @@ class StackedResults(DPResults, ABC):
     _template: ClassVar[Mapping[str, Any]]
 
     @classmethod
-    def _of(cls, fit: DPResults, model: Any, columns: str) -> Self:
+    def of(cls, fit: DPResults, model: Any, columns: str) -> Self:
         """Return a fit of rows as what it is; `model` makes rows of records."""
         own = {each.name: getattr(fit, each.name) for each in fields(DPResults)}
         return cls(**own, **{cls._saved[2]: model}, columns=columns)
@@ -62,7 +62,7 @@ class StackedResults(DPResults, ABC):
             same = all(data[each] == said for each, said in head.items())
             if not same or fit.names != names:
                 raise ValueError(f"the coefficients are not those of the {name}")
-        return cls._of(fit, model, data["columns"])
+        return cls.of(fit, model, data["columns"])
 
     @classmethod
     def _head(cls) -> dict[str, str]:

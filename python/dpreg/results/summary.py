@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import html
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpreg.base.text import counted
+from dpreg.base.text import counted, wrapped
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fitted import Fitted
 
@@ -64,7 +63,8 @@ class Summary:
             # A rule below a table is the one above the next.
             body = [*body[:-1], *_lines(table)]
         width = max([_LEAST_WIDTH, *(len(line) for line in body)])
-        return "\n".join([*body, *(_wrap(note, width) for note in self.notes)])
+        lines = (line for note in self.notes for line in wrapped(note, width=width))
+        return "\n".join([*body, *lines])
 
     def as_html(self) -> str:
         """Return HTML, without a style of its own."""
@@ -264,14 +264,6 @@ def said_below(certificate: Certificate, notes: Sequence[str]) -> tuple[str, ...
 def privacy_note(certificate: Certificate) -> str:
     """Return the guarantee; the certificate itself has the steps and their composition."""
     return f"Privacy: {certificate.claim}"
-
-
-def _wrap(note: str, width: int) -> str:
-    lines: list[str] = []
-    for line in note.split("\n"):
-        indent = " " * (len(line) - len(line.lstrip()) + 2)
-        lines += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
-    return "\n".join(lines)
 
 
 def _escape_latex(text: str) -> str:

@@ -69,15 +69,15 @@ class DPSurvival(StackedResults):
         default_factory=lambda: FittedPeriods(edges=(0.0, 1.0), exits=(0.0,) * 3)
     )
 
-    _saved: ClassVar[tuple[str, str, str]] = (
-        "this is not a survival fit", "dpreg_survival", "periods",
-    )  # fmt: skip
+    _saved = ("this is not a survival fit", "dpreg_survival", "periods")
     _template: ClassVar[Mapping[str, Any]] = {
         "edges": [float], "covariates": [str], "strata": [str], "varying": [str], "exits": [float],
     }  # fmt: skip
 
     @classmethod
-    def of(cls, fit: DPResults, periods: Periods, exits: Doubles, surv: SurvFormula) -> DPSurvival:
+    def of_hazards(
+        cls, fit: DPResults, periods: Periods, exits: Doubles, surv: SurvFormula
+    ) -> DPSurvival:
         """Return a fit of rows of persons and periods as what it is.
 
         Parameters
@@ -90,7 +90,7 @@ class DPSurvival(StackedResults):
         estimates = fitted.per_unit_of_time(fit.estimates, fit.covariance)
         # Its family is Poisson to whoever reads it, as its document says.
         poisson = replace(fit, family=POISSON, estimates=estimates)
-        return cls._of(poisson, fitted, surv.columns)
+        return cls.of(poisson, fitted, surv.columns)
 
     @property
     def events(self) -> float:
@@ -159,12 +159,7 @@ class DPSurvival(StackedResults):
         }
 
     def predict_survival(
-        self,
-        data: Any,
-        alpha: float = 0.05,
-        *,
-        simultaneous: bool = False,
-        winsorise: bool = True,
+        self, data: Any, alpha: float = 0.05, *, simultaneous: bool = False, winsorise: bool = True
     ) -> pd.DataFrame:
         """Return survival curves of new persons at the cuts, given survival up to the first edge.
 

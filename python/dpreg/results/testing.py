@@ -167,12 +167,11 @@ class LinearTests(Fitted):
             name for j, name in enumerate(self.names) if used[j] and np.isnan(covariance[j, j])
         ]
         if blank:
-            raise ArgumentError(
-                "r_matrix",
-                f"needs coefficients that have no standard error at this eps: {', '.join(blank)}",
-                "leave them out",
-                "fit with a larger eps, more rows or fewer columns",
+            problem = (
+                f"needs coefficients that have no standard error at this eps: {', '.join(blank)}"
             )
+            advice = "leave them out", "fit with a larger eps, more rows or fewer columns"
+            raise ArgumentError("r_matrix", problem, *advice)
         return covariance
 
 
@@ -199,11 +198,9 @@ def read_constraints(given: Any, names: tuple[str, ...]) -> Constraints:
         values = _numbers(given[1]) if pair else np.zeros(1)
         matrix, values = np.atleast_2d(matrix), np.atleast_1d(values)
         if matrix.ndim != 2 or matrix.shape[1] != len(names):
-            raise ArgumentError(
-                _ARGUMENT,
-                f"needs a column for each of the {len(names)} coefficients, {', '.join(names)}; "
-                f"got an array of shape {np.shape(given[0] if pair else given)}",
-            )
+            found = f"got an array of shape {np.shape(given[0] if pair else given)}"
+            wanted = f"a column for each of the {len(names)} coefficients, {', '.join(names)}"
+            raise ArgumentError(_ARGUMENT, f"needs {wanted}; {found}")
         if values.shape not in ((1,), (len(matrix),)):
             raise ArgumentError(_ARGUMENT, "needs one value for each row, or one for all")
         values = np.broadcast_to(values, (len(matrix),)).copy()
@@ -215,11 +212,8 @@ def read_constraints(given: Any, names: tuple[str, ...]) -> Constraints:
 def _is_text(given: Any) -> bool:
     if isinstance(given, str | Mapping):
         return True
-    return (
-        isinstance(given, Sequence)
-        and len(given) > 0
-        and all(isinstance(one, str) for one in given)
-    )
+    several = isinstance(given, Sequence) and len(given) > 0
+    return several and all(isinstance(one, str) for one in given)
 
 
 def _parsed(given: Any, names: tuple[str, ...]) -> tuple[Doubles, Doubles]:

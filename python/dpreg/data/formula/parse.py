@@ -127,11 +127,9 @@ def _check_level(column: Column, level: Level) -> None:
     if not column.levels or level in column.levels:
         return
     meant = closest(level, (known for known in column.levels if isinstance(known, str)))
-    raise FormulaError(
-        "formula",
-        f"{column.name!r} is compared with {level!r}, which is not one of its levels",
-        f"write {meant!r}" if meant else f"write one of {', '.join(map(repr, column.levels))}",
-    )
+    other = repr(meant) if meant else f"one of {', '.join(map(repr, column.levels))}"
+    problem = f"{column.name!r} is compared with {level!r}, which is not one of its levels"
+    raise FormulaError("formula", problem, f"write {other}")
 
 
 # Levels in a suggestion, for text and for numbers.
@@ -159,12 +157,9 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
         if column.kind == "other":
             timed = column.holds in ("dates", "times", "timestamps", "durations")
             such = "days since a fixed date" if timed else "numbers of type float"
-            raise SchemaError(
-                "formula",
-                f"column {column.name!r} holds {column.holds}, which are neither numbers nor "
-                "levels",
-                f"convert it before the call, for example to {such}",
-            )
+            holds = f"holds {column.holds}, which are neither numbers nor levels"
+            advice = f"convert it before the call, for example to {such}"
+            raise SchemaError("formula", f"column {column.name!r} {holds}", advice)
         if column.levels == ():
             problem = f"column {column.name!r} is a category without levels"
             raise SchemaError("levels", problem, such_levels(column.name, "first", "second"))

@@ -16,10 +16,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import FormulaError
 from dpreg.data.formula.encoded import encoded, quiet, ranges_of_bases, ranges_of_levels
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
@@ -42,7 +41,7 @@ class Rows:
     # the last.
     X: Doubles
     y: Doubles | None  # Response, when it was asked for.
-    kept: NDArray[np.int64]  # Shape (n,): where each row was in the batch.
+    kept: Integers  # Shape (n,): where each row was in the batch.
 
 
 @lru_cache(maxsize=16)
@@ -225,7 +224,7 @@ class FormulaSpec:
 
     def _columns(
         self, batch: Batch, as_read: bool, *, response: bool
-    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+    ) -> tuple[dict[str, Any], Flags]:
         """Convert the columns that are needed; say which rows have all of them.
 
         Of those that are taken `as_read`, it is found out when they are put together.

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpreg.base.errors import Blank, FormulaError, write
+from dpreg.base.errors import FormulaError
 from dpreg.base.levels import Level
 from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import (
@@ -26,7 +26,7 @@ from dpreg.data.formula.functions import (
     without_interval,
 )
 from dpreg.data.formula.refusals import MAKE_IT, OTHER_ROWS, refusal, why_not
-from dpreg.data.schema import Schema
+from dpreg.data.schema import Schema, such_bounds
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
 _CATEGORICAL = {"data", "contrasts", "levels", "spans_intercept"}
@@ -89,10 +89,9 @@ def check_basis(basis: Basis, schema: Schema) -> None:
     (name,) = basis.variables
     column = schema[name]
     if column.levels is None and column.bounds is None:
-        bounds = (*write("bounds", {name: (Blank("low"), Blank("high"))}), " with public limits")
-        raise refusal(
-            basis.term, OTHER_ROWS, bounds, without_interval(basis.term, basis.function, name)
-        )
+        bounds = (*such_bounds(name), " with public limits")
+        other = without_interval(basis.term, basis.function, name)
+        raise refusal(basis.term, OTHER_ROWS, bounds, other)
 
 
 def _is_offset(function: ast.expr) -> bool:

@@ -14,13 +14,13 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dpreg
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.planning.curves import power_curve, width_curve
 from dpreg.estimation.planning.planned import Planned
+from dpreg.faces.bridge.rows import packed
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.classes import OfClasses
 from dpreg.results.effect import below
@@ -37,7 +37,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (int, float, np.integer, np.floating)):
         return float(value)  # integers beyond 2**31 would come out as 0 or -1
     if isinstance(value, np.ndarray):
-        return _packed(value)
+        return {"doubles": packed(value), "dim": [float(size) for size in value.shape]}
     if isinstance(value, Certificate):
         return {"text": value.brief, **{k: plain(v) for k, v in value.to_dict().items()}}
     if dataclasses.is_dataclass(value):
@@ -45,15 +45,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     return [plain(v) for v in value]
-
-
-def _packed(array: NDArray[Any]) -> dict[str, Any]:
-    doubles = np.asarray(array, dtype="<f8")
-    # A bytearray becomes a raw vector in R; bytes do not.
-    return {
-        "doubles": bytearray(doubles.tobytes(order="F")),
-        "dim": [float(size) for size in doubles.shape],
-    }
 
 
 @singledispatch

@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dpreg
+from dpreg.base.arrays import Integers
 from dpreg.base.errors import BudgetError, unusable, write
 from dpreg.base.options import is_number
 from dpreg.base.passes import Progress
@@ -73,10 +73,7 @@ def _release(name: str, request: Sent) -> dict[str, Any]:
     known = inspect.signature(function).parameters
     for argument in given:
         if argument not in known:
-            raise ValueError(
-                f"{argument}: dpreg {dpreg.__version__} in Python does not know this argument; "
-                "install a newer one with install_dpreg()"
-            )
+            raise _too_old(argument, "does not know this argument")
     if "budget" in known:
         given["budget"] = payer
     with _shown(request.get("progress")):
@@ -155,8 +152,8 @@ def _test(request: Sent) -> dict[str, Any]:
     ask, labels = given.pop("p_value"), given.pop("labels")
     eps: Any = given.get("eps")
 
-    def opened() -> tuple[PValues, NDArray[np.int64]]:
-        def p_value(rows: NDArray[np.int64], seed: int) -> float:
+    def opened() -> tuple[PValues, Integers]:
+        def p_value(rows: Integers, seed: int) -> float:
             block = {"rows": bytearray(rows.astype("<i4").tobytes()), "seed": float(seed)}
             return statistic_of(ask, block, seed)
 
@@ -176,12 +173,14 @@ def _newer(name: str) -> Callable[..., Any]:
     homes = (dpreg, methods, standardisation)
     found = next((getattr(home, name) for home in homes if hasattr(home, name)), None)
     if not callable(found):
-        raise ValueError(
-            f"{name}: dpreg {dpreg.__version__} in Python does not have it; "
-            "install a newer one with install_dpreg()"
-        )
+        raise _too_old(name, "does not have it")
     function: Callable[..., Any] = found
     return function
+
+
+def _too_old(name: str, why: str) -> ValueError:
+    here = f"dpreg {dpreg.__version__} in Python {why}"
+    return ValueError(f"{name}: {here}; install a newer one with install_dpreg()")
 
 
 def _diamonds(_: Sent) -> dict[str, Any]:

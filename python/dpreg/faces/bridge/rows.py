@@ -138,19 +138,19 @@ def _block_column(column: Column, cells: Cells) -> dict[str, Any]:
     """Return one column of a block as plain values; NaN and place 0 are for what is missing."""
     kind = _KINDS[column.holds]
     if kind == "number":
-        return {"doubles": _packed(cells.numbers(), "<f8")}
+        return {"doubles": packed(cells.numbers())}
     if kind == "text":
         encoded = cells.keys().dictionary_encode()
         places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         entries = [_text(key) for key in encoded.dictionary.to_pylist()]
-        return {"entries": entries, "places": _packed(places + 1, "<i4")}
+        return {"entries": entries, "places": packed(places + 1, "<i4")}
     seconds = _seconds(cells)
-    return {"doubles": _packed(seconds / _DAY if kind == "date" else seconds, "<f8")}
+    return {"doubles": packed(seconds / _DAY if kind == "date" else seconds)}
 
 
-def _packed(values: NDArray[Any], dtype: str) -> bytearray:
-    # A bytearray becomes a raw vector in R; bytes do not.
-    return bytearray(values.astype(dtype).tobytes())
+def packed(values: NDArray[Any], dtype: str = "<f8") -> bytearray:
+    """Return numbers column after column, as a bytearray: R makes a raw vector of no bytes."""
+    return bytearray(values.astype(dtype).tobytes(order="F"))
 
 
 def _text(key: bytes) -> str:
@@ -161,9 +161,7 @@ def _text(key: bytes) -> str:
 def _seconds(cells: Cells) -> Doubles:
     """Return ticks as seconds, NaN where they are missing."""
     if isinstance(cells, Coded):
-        known = (cells.positions >= 0) & (cells.positions < len(cells.entries))
-        places = np.where(known, cells.positions, len(cells.entries))
-        return np.asarray(np.append(_seconds(cells.entries), np.nan)[places])
+        return np.asarray(np.append(_seconds(cells.entries), np.nan)[cells.places()])
     assert isinstance(cells, Ticks)
     values = cells.values.astype(np.float64)
     seconds = values / cells.per_second if cells.per_second else values * _DAY

@@ -19,14 +19,7 @@ from dpreg.faces.cli.models import curve, effect, multinomial, ordinal, survival
 from dpreg.faces.cli.moments import lm, moments
 from dpreg.faces.cli.plan import plan
 from dpreg.faces.cli.predict import predict
-from dpreg.faces.cli.shell import (
-    CUT_OFF,
-    FAILED,
-    INTERRUPTED,
-    REFUSED,
-    close_quietly,
-    refused,
-)
+from dpreg.faces.cli.shell import CUT_OFF, FAILED, INTERRUPTED, REFUSED, close_quietly, refused
 from dpreg.faces.cli.words import SHELL, know_options
 from dpreg.version import __version__
 

@@ -55,10 +55,8 @@ def _read(path: str, data: str) -> DPResults:
 
     text = text_of(path, "FIT")
     if text.startswith("PAR1"):
-        raise ArgumentError(
-            "FIT", f"{path!r} is a Parquet file; the fit comes first",
-            f"write dpreg predict {data} {path}",
-        )  # fmt: skip
+        problem = f"{path!r} is a Parquet file; the fit comes first"
+        raise ArgumentError("FIT", problem, f"write dpreg predict {data} {path}")
     head = _head(text)
     if "dpreg_not_released" in head:
         raise ArgumentError("FIT", f"{path!r} says that the mechanism declined: there is no fit")
