@@ -359,3 +359,8 @@ def test_rows_of_a_unit_reach_the_selection_too():
 def test_rows_of_a_unit_that_cannot_be_meant(options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         dpreg.dp_lm("y ~ x", people(30, 5), 1.0, **options)
+
+
+def test_rows_of_no_unit_are_refused_by_moments_too():
+    with pytest.raises(ValueError, match="max_rows needs unit"):
+        dpreg.dp_moments("~ x + y", people(30, 5), 1.0, max_rows=3)

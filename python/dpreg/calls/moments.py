@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpreg.base.errors import FormulaError, unusable
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
+from dpreg.calls.chosen import rows_fitted
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
@@ -20,7 +21,6 @@ from dpreg.data.formula import bound_formula
 from dpreg.data.formula.parse import read_terms, split_effects
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem, check_order
-from dpreg.data.sampling import check_max_rows
 from dpreg.data.schema import Schema
 from dpreg.estimation.base import needs_delta
 from dpreg.estimation.methods.moments import MomentsRelease, release_moments
@@ -113,8 +113,7 @@ def released_moments(request: Request, data: Any) -> DPMoments:
     """Do what `dp_moments` does."""
     session = begin(request, data)
     spending, unit = session.allowance, request.unit
-    rows = 1 if request.max_rows is None else request.max_rows
-    check_max_rows(rows)
+    rows = rows_fitted(request)
     session, problem = _posed(session)
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
