@@ -58,6 +58,8 @@ class Standardised:
     # exceed, and the share of rows that have one.
     rare: tuple[float, float] | None = None
     least: float = 0.0  # Of least squares: residuals have this mean square at least.
+    # Of least squares: what limits take off scores of rows has one direction.
+    aligned: bool = False
     few: float = _FEW
 
     @property

@@ -267,7 +267,10 @@ def _step(
     rarest = max(likelihood.rarest(place.shares, place.theta), _RAREST)
     # The rows of a record add up to one score: per row, it is so many times shorter.
     event = math.sqrt((1 - rarest) / rarest) / count
-    return replace(with_scales(rows, noise, scales, 0.0), rare=(event, rarest))
+    # Long scores are those of records far from their class: clipped, they make all coefficients
+    # larger by one factor.
+    begun = with_scales(rows, noise, scales, 0.0)
+    return replace(begun, rare=(event, rarest), aligned=True)
 
 
 def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases) -> Doubles:
