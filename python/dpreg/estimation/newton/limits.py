@@ -62,7 +62,7 @@ class Limits:
     # Limits are those that are best if tails are longer by so many deviations than is expected.
     doubted: float = 0.0
     groups: Groups | None = None  # Whose rows ask for limits of their own.
-    aligned: bool = False  # What limits take off scores has one direction.
+    aligned: bool = False  # See `Standardised`.
 
     def best(self, mu: float, at: Doubles) -> float:
         """Return the limit at which a score with this mu is best, taken there."""
