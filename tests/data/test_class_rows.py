@@ -129,6 +129,17 @@ def test_a_constant_model_has_the_shares_of_classes(kind):
     np.testing.assert_array_equal(likelihood.held(theta, shares), theta)
 
 
+@pytest.mark.parametrize("kind", ["logit", "probit"])
+def test_thresholds_are_as_alike_as_their_columns_are_without_slopes(kind):
+    shares = np.array([0.5, 0.25, 0.15, 0.07, 0.03])
+    likelihood = step_of(kind, 5, np.zeros(0)).likelihood
+    theta = likelihood.constant(shares)
+    X, _, _ = step_of(kind, 5, theta)(np.zeros((1, 1)), np.zeros(1))
+    _, sizes = likelihood.usual(shares)
+    columns = X[:, 1:] / sizes[1:]
+    np.testing.assert_allclose(likelihood.alike(shares), columns.T @ columns, atol=1e-12)
+
+
 def test_thresholds_of_a_start_are_in_order_and_apart():
     likelihood = step_of("logit", 5, np.zeros(0)).likelihood
     shares = np.full(5, 0.2)

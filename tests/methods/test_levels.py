@@ -87,9 +87,12 @@ def test_levels_of_several_classes_have_unit_second_moments():
     # Others are as they were.
     np.testing.assert_array_equal(blocks.change[:4, :2], found.change[:, :2])
     assert blocks.shares.tolist() == [*found.shares, *found.shares]
-    beside = found.beside(2.0, 3)
-    np.testing.assert_array_equal(beside.change[:3, 1:3], 2 * found.change[1:, 2:])
-    np.testing.assert_array_equal(beside.change[3:, 3:], np.eye(3))
+    other = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]])
+    beside = found.beside(2.0, other)
+    np.testing.assert_array_equal(beside.change[:3, :3], 2 * found.change[1:, 1:])
+    np.testing.assert_array_equal(beside.change[3:, 3:], other)
+    assert not beside.change[:3, 3:].any()
+    assert not beside.change[3:, :3].any()
     assert beside.moments.levels.tolist() == [False, True, True, False, False, False]
     assert np.isinf(beside.moments.variance[3:]).all()
 
@@ -97,7 +100,7 @@ def test_levels_of_several_classes_have_unit_second_moments():
 def test_what_is_not_told_of_levels_is_not_told_of_any_class():
     shares = (0.7, 0.299, 0.001)
     found, _ = begun(shares, table(shares, np.random.default_rng(3)), precision=1 / 0.002)
-    blocks, beside = found.of_blocks(np.eye(2)), found.beside(1.0, 2)
+    blocks, beside = found.of_blocks(np.eye(2)), found.beside(1.0, np.eye(2))
     for made, unseen in ((blocks, 2), (beside, 1)):
         assert made.unseen.shape == (len(made.change), unseen)
         assert made.change.shape[1] + unseen == len(made.change)

@@ -1,6 +1,7 @@
 """Scores, one after another, with what is left of the squared mu."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ from dpreg import _core
 from dpreg.base.families import GAUSSIAN
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.newton.coordinates import Moments, Whitening
-from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, count_norms
+from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.newton import newton
+from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.accountant import GaussianReleases
@@ -49,6 +51,16 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     assert sum(spent) == pytest.approx(share, rel=1e-3)
     assert sum(spent) <= share
     assert noise.parts[-1].label.startswith("score")
+
+
+def test_limits_are_wider_where_what_they_take_off_has_one_direction():
+    starts = bins_around(2.0, 3)
+    ends = np.append(2.0 ** ((starts[1:] + _core.LEAST_SCORE_BIN) / 2), np.inf)
+    tail = NormTail(1e4 * np.diff(1 - np.exp(-ends / 2), prepend=0.0), starts, 5.0)
+    limits = Limits(math.inf, tail, tail.root_mean_square, tail.squares, 6.0)
+    aligned = replace(limits, aligned=True)
+    assert aligned.best(0.1, np.zeros(6)) == limits.best(0.1 / along(6.0), np.zeros(6))
+    assert aligned.best(0.1, np.zeros(6)) > limits.best(0.1, np.zeros(6))
 
 
 @pytest.mark.parametrize("seen", [0, 1, 2])

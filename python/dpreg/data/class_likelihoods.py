@@ -128,12 +128,22 @@ class CumulativeLikelihood:
         return np.append(theta[:size], edges)
 
     def usual(self, shares: Doubles) -> tuple[Doubles, Doubles]:
+        least, information = self._information(shares)
+        slope = np.full(len(self.classes.covariates), np.sqrt(information.sum()))
+        return least, np.append(slope, np.sqrt(np.diag(information)))
+
+    def alike(self, shares: Doubles) -> Doubles:
+        """Return correlations of the columns of thresholds, where there are no slopes."""
+        _, information = self._information(shares)
+        sizes = np.sqrt(np.diag(information))
+        return np.asarray(information / np.outer(sizes, sizes))
+
+    def _information(self, shares: Doubles) -> tuple[Doubles, Doubles]:
+        """Return squares of the diagonal of its root, and the information of predictors."""
         none = np.zeros((1, len(self.classes.covariates)))
         spread, below = self.factor(none, self.constant(shares), np.zeros(self.classes.count))
         factor = below * spread[:, None, :]
-        information = (factor @ factor.transpose(0, 2, 1))[0]
-        slope = np.full(len(self.classes.covariates), np.sqrt(information.sum()))
-        return spread[0] ** 2, np.append(slope, np.sqrt(np.diag(information)))
+        return spread[0] ** 2, (factor @ factor.transpose(0, 2, 1))[0]
 
     def rarest(self, shares: Doubles, theta: Doubles) -> float:
         size = len(self.classes.covariates)

@@ -58,6 +58,10 @@ class Standardised:
     # exceed, and the share of rows that have one.
     rare: tuple[float, float] | None = None
     least: float = 0.0  # Of least squares: residuals have this mean square at least.
+    # Of least squares: what limits take off scores has one direction.  Scores of records far from
+    # their class make all coefficients smaller, and clipped ones too large.  With False .88 of the
+    # slopes of an ordered probit of 10,000 records of skewed columns were covered, for .92.
+    aligned: bool = False
     few: float = _FEW
 
     @property

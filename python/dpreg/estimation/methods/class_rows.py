@@ -94,7 +94,12 @@ def _begun(begun: Beginning, likelihood: Likelihood, shares: Doubles) -> Beginni
     """Return coordinates of rows before their second moments were measured."""
     count = likelihood.classes.count
     if isinstance(likelihood, CumulativeLikelihood):
-        return begun.beside(math.sqrt(count), count)
+        # Rows have a fifth of the second moment along all thresholds together that they have along
+        # one.  From thresholds as they are, the curvature there was 1.4 times the information on
+        # average (a logit of five even classes of 10,000 records and five columns), and errors were
+        # too small: .92 of intervals of thresholds covered, for .96.
+        turn = symmetric_root(likelihood.alike(shares) / count, centred=False)
+        return begun.beside(math.sqrt(count), turn)
     own = np.delete(shares, likelihood.classes.base)
     information = np.diag(own) - np.outer(own, own)
     sizes = np.sqrt(np.diag(information))
@@ -267,7 +272,9 @@ def _step(
     rarest = max(likelihood.rarest(place.shares, place.theta), _RAREST)
     # The rows of a record add up to one score: per row, it is so many times shorter.
     event = math.sqrt((1 - rarest) / rarest) / count
-    return replace(with_scales(rows, noise, scales, 0.0), rare=(event, rarest))
+    begun = with_scales(rows, noise, scales, 0.0)
+    aligned = isinstance(likelihood, CumulativeLikelihood)
+    return replace(begun, rare=(event, rarest), aligned=aligned)
 
 
 def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases) -> Doubles:

@@ -247,10 +247,21 @@ def _first_norms(
         told = _TOLD * model.squares * width * scales.units
         low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
-    doubted = _DOUBTED_FEW if begun.few_rows else _DOUBTED
+    doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
     of = _groups_of(begun, model)
     expected = Limits(
-        math.inf, None, typical, 0.0, width, least, most, told, far, doubted=doubted, groups=of
+        math.inf,
+        None,
+        typical,
+        0.0,
+        width,
+        least,
+        most,
+        told,
+        far,
+        doubted=doubted,
+        groups=of,
+        aligned=begun.aligned,
     )
     at = model.found.theta / model.found.sizes
     return count_norms(rows, at, expected, noise, share, left, FIRST_NORMS)

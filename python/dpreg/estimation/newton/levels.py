@@ -76,17 +76,16 @@ class Beginning:
             np.tile(self.shares, count),
         )
 
-    def beside(self, size: float, others: int) -> Beginning:
+    def beside(self, size: float, turn: Doubles) -> Beginning:
         """Return coordinates of rows that have these columns but the intercept, and others.
 
-        size: what levels are multiplied by to have unit second moments, about; others are measured
-            as they are.
-        others: columns of which nothing is known.
+        size: what columns are multiplied by to have unit second moments, about.
+        turn: shape (m, m): others times it have unit second moments, about, which are measured.
         """
-        own, k = self.moments.guessed(), len(self.shares) - 1
+        own, k, others = self.moments.guessed(), len(self.shares) - 1, len(turn)
         change = np.eye(len(self.change) - 1 + others, k + others, k - len(self.change) + 1)
-        longer = np.where(own.levels[1:], size, 1.0)
-        change[: len(self.change) - 1, :k] = self.change[1:, 1:] * longer
+        change[: len(self.change) - 1, :k] = self.change[1:, 1:] * size
+        change[len(self.change) - 1 :, k:] = turn
         variance = np.full((k + others,) * 2, np.inf)
         variance[:k, :k] = own.variance[1:, 1:]
         unseen = np.zeros((len(change), self.unseen.shape[1]))

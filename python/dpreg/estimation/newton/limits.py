@@ -62,14 +62,20 @@ class Limits:
     # Limits are those that are best if tails are longer by so many deviations than is expected.
     doubted: float = 0.0
     groups: Groups | None = None  # Whose rows ask for limits of their own.
+    aligned: bool = False  # See `Standardised`.
 
     def best(self, mu: float, at: Doubles) -> float:
         """Return the limit at which a score with this mu is best, taken there."""
         assert self.tail is not None
-        limit = min(self.tail.limit(mu * along(self.width), self.doubted), self.most)
+        limit = min(self.tail.limit(mu * self.along, self.doubted), self.most)
         if self.groups is not None:
-            limit = max(limit, self.groups.limit(at, mu * along(self.width)))
+            limit = max(limit, self.groups.limit(at, mu * self.along))
         return max(limit, _LEAST_NORMS * self.norm, self.narrowest)
+
+    @property
+    def along(self) -> float:
+        """How much of what limits take off scores is along one direction."""
+        return 1.0 if self.aligned else along(self.width)
 
     @property
     def narrowest(self) -> float:

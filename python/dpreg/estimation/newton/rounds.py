@@ -10,7 +10,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.curvature import held_back
-from dpreg.estimation.newton.limits import Limits, along, count_norms
+from dpreg.estimation.newton.limits import Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.norm_tail import ONE_SIDED
 from dpreg.estimation.newton.scores import noisy_curvature, noisy_score
@@ -180,7 +180,7 @@ class Rounds:
 
     def _cut(self, limit: float) -> Doubles:
         """Return what a limit takes off each entry of the score of a row, where the path is."""
-        cut = ONE_SIDED * self.limits.excess(limit) * along(self.width) / self.units
+        cut = ONE_SIDED * self.limits.excess(limit) * self.limits.along / self.units
         return np.asarray(cut / self._sizes)
 
     def _aim(self) -> None:
@@ -242,7 +242,7 @@ class Rounds:
         """Return the limit of a score for all that is `left`, where the path has come to."""
         limits, at = self.limits, self.path.theta / self._sizes
         if limits.groups is not None:
-            mu = self.noise.share(left) * along(self.width)
+            mu = self.noise.share(left) * limits.along
             self.limits = replace(limits, limit=max(limits.limit, limits.groups.limit(at, mu)))
         return self.limits.limit
 
