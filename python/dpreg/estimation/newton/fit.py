@@ -250,19 +250,9 @@ def _first_norms(
     doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
     of = _groups_of(begun, model)
     expected = Limits(
-        math.inf,
-        None,
-        typical,
-        0.0,
-        width,
-        least,
-        most,
-        told,
-        far,
-        doubted=doubted,
-        groups=of,
-        aligned=begun.aligned,
-    )
+        math.inf, None, typical, 0.0, width, least, most, told, far,
+        doubted=doubted, groups=of, aligned=begun.aligned,
+    )  # fmt: skip
     at = model.found.theta / model.found.sizes
     return count_norms(rows, at, expected, noise, share, left, FIRST_NORMS)
 
