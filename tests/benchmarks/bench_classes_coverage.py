@@ -119,7 +119,9 @@ def main() -> None:
         "class probabilities of a new record that hold the truth; medians of standard errors of "
         "slopes over those of maximum likelihood without noise, and what a tenth of them exceeds; "
         "share without a standard error; median share of the exact fit's gain in log-loss over a "
-        "constant that the private fit has. Made by `tests/benchmarks/bench_classes_coverage.py`.",
+        "constant that the private fit has. Thresholds and intercepts are far from where x is, so "
+        "nearly all coefficients of a fit hold or miss together. Made by "
+        "`tests/benchmarks/bench_classes_coverage.py`.",
         ("records", "model", "classes", "covered", "probabilities", "width", "widest tenth",
          "blank", "gain"),
         rows, given.out, words=3,

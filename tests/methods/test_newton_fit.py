@@ -14,7 +14,7 @@ import pytest
 from methods.sums import formula
 
 import dpreg
-from dpreg.estimation.newton import curvature
+from dpreg.estimation.newton import curvature, rounds
 from dpreg.estimation.newton.coordinates import Moments
 from dpreg.estimation.newton.rounds import MOST_STEPS
 from dpreg.privacy.gdp import gdp_mu
@@ -68,6 +68,16 @@ def test_many_steps_before_scores_leave_fewer_scores():
         labels = [part.label for part in fit.privacy.parts]
         assert len(labels) == MOST_STEPS
         assert labels[-2:] == ["second moments of scores", "vote on the limits of predictions"]
+
+
+def test_an_only_score_has_all_that_is_left(monkeypatch):
+    monkeypatch.setattr(rounds, "MOST_STEPS", 5)
+    fit = fitted(table(5_000, 3, 1), formula(3), 1.0, 1)
+    assert [part.label for part in fit.privacy.parts if "score of" in part.label] == [
+        "score of round 1"
+    ]
+    spent = math.fsum(part.mu**2 for part in fit.privacy.parts)
+    assert spent >= 0.97 * gdp_mu(1.0, DELTA) ** 2
 
 
 @pytest.mark.parametrize(("left", "looks"), [(0.5, 2), (0.17, 1)])

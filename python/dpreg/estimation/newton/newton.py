@@ -61,7 +61,7 @@ def newton(rounds: Rounds, share: float) -> Limits:
         settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
         last = settled or rounds.steps_left < 2
         part = left if last else _ROUND * left
-        if number == 0:
+        if number == 0 and not last:
             part = rounds.first(limit, left)
         if not last:
             limit = rounds.early(limit, part)

@@ -49,9 +49,9 @@ _UNTOLD = 2.0
 _SHORT = 4.0
 # Norms are counted for this share.
 NORMS = 0.03
-# A fit makes so many noisy steps at most, with so many after its scores; where there are many
-# before them, scores are fewer, and norms are counted less often.  Without, real tables took up to
-# 24, with 1% less noise; with 18, they had 7% more.
+# A fit makes so many noisy steps at most, with so many after its scores, or as many as one score
+# needs: where there are many before them, scores are fewer, and norms are counted less often.
+# Without, real tables took up to 24, with 1% less noise; with 18, they had 7% more.
 MOST_STEPS, _AFTER = 20, 2
 # Rounding rows moves coefficients by no more than this share of their sampling error.
 _ROUNDED = 0.1
