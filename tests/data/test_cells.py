@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sources import codes, keys, numbers
 
 from dpreg.data.arrow import arrow_cells
-from dpreg.data.cells import Numbers
+from dpreg.data.cells import Coded, Numbers
 from dpreg.data.objects import Objects
 
 
@@ -329,3 +329,9 @@ def test_a_zone_that_stops_the_program_makes_a_cell_missing():
             raise KeyboardInterrupt
 
     assert Objects([dt.datetime(2020, 1, 1, tzinfo=Zone())]).keys().to_pylist() == [None]
+
+
+def test_narrow_positions_in_a_long_list_of_entries_are_no_error():
+    cells = Coded(np.array([0, 127, -1], dtype=np.int8), Numbers(np.arange(200.0)))
+    np.testing.assert_array_equal(cells.places(), [0, 127, 200])
+    np.testing.assert_array_equal(cells.numbers(), [0, 127, np.nan])

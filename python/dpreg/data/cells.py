@@ -225,9 +225,8 @@ class Coded:
 
     def places(self) -> NDArray[np.intp]:
         """Return positions, and one beyond the entries where a cell is missing."""
-        size = len(self.entries)
-        inside = (self.positions >= 0) & (self.positions < size)
-        return np.where(inside, self.positions, size).astype(np.intp)
+        size, positions = len(self.entries), self.positions.astype(np.intp)
+        return np.where((positions >= 0) & (positions < size), positions, size)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
