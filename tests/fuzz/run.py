@@ -4,8 +4,8 @@ Needs clang++ with libFuzzer for the C++ targets and atheris for the Python ones
 there is said and left out.  As many run at once as there are processors.
 
 A slow machine fails none: an input may take five minutes, and no executions are asked for.  With
-`--fixed` each of the Python targets gets the same inputs on every machine: as many as a minute of
-a slow one is enough for, and then no clock decides what is found.
+`--fixed` each of the Python targets gets the same inputs on every machine: about as many as a
+minute is enough for where nothing else runs, and no clock decides what is found.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Beginning:
         turn: shape (m, m): others times it have unit second moments, about, which are measured.
         """
         own, k, others = self.moments.guessed(), len(self.shares) - 1, len(turn)
-        change = np.eye(len(self.change) - 1 + others, k + others, k - len(self.change) + 1)
+        change = np.zeros((len(self.change) - 1 + others, k + others))
         change[: len(self.change) - 1, :k] = self.change[1:, 1:] * size
         change[len(self.change) - 1 :, k:] = turn
         variance = np.full((k + others,) * 2, np.inf)
