@@ -69,7 +69,7 @@ ax.spines[["top", "right"]].set_visible(False)
 #
 # The same for fifteen public tables with all their numeric columns, untransformed, made by
 # `tests/benchmarks/bench_populations.py`. "Least squares" is the coverage of the least-squares
-# slopes of the table, "within" the coverage when `clipping`, the largest possible effect of
+# slopes of the table, "within" the coverage when `clipping`, the largest effect of
 # clipping, is added on both sides, and "named" the coverage of the estimand of the fit: the slopes
 # of the whole table with the same clipping thresholds. "Contrasts" are random combinations of
 # slopes, "none" is the share of slopes without a standard error, "reach" the largest `clipping` in
@@ -118,9 +118,9 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # the guarantee. So the scores of such rows are clipped, and the summary says how much that matters:
 # "Estimand: clipped least squares", "Max. clipping effect: 5.0 std. errors", and a note with the
 # number of clipped rows. The interval is one for that estimand ("named" above: the whole table with
-# the same thresholds, without noise), and `tidy()["clipping"]` is the largest possible distance of
-# least squares from it ("within"). Where a few rows hidden by the noise determine a slope, as in
-# `abalone` with two mistyped heights, no private method can detect it: one row can change a slope
+# the same thresholds, without noise), and `tidy()["clipping"]` is how far noisy counts say that
+# least squares may be from it ("within"). Where a few rows hidden by the noise determine a slope, as
+# in `abalone` with two mistyped heights, no private method can detect it: one row can change a slope
 # of least squares by any amount. The same holds for a cubic in carats, which is determined by a
 # handful of stones of four and five carats. Least squares, least squares without the ten most
 # influential stones, and a private fit of all:

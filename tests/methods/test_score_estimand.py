@@ -102,26 +102,28 @@ def test_the_note_names_the_number_of_rows_the_effect_and_a_remedy():
     estimand = Estimand("clipped least squares", 56.0, 28.0, 320.4, 7.7, 61.2)
     assert clipping_note(estimand, "price") == (
         "about 61 to 320 influential rows were clipped, so these are Huber-type estimates; "
-        "ordinary least squares may differ by up to 7.7 standard errors (see fit.clipping).  "
-        "Heavy tails? Try log(price)",
+        "ordinary least squares may differ by 7.7 standard errors (see fit.clipping), and by more "
+        "where a few rows lie far from all others.  Heavy tails? Try log(price)",
     )
     assert "log(log(price))" not in clipping_note(estimand, "log(price)")[0]
     hidden = replace(estimand, surely_clipped=0.0)
     assert clipping_note(hidden, "price") == (
         "up to about 320 influential rows may have been clipped; ordinary least squares may "
-        "differ by up to 7.7 standard errors (see fit.clipping)",
+        "differ by 7.7 standard errors (see fit.clipping), and by more where a few rows lie far "
+        "from all others",
     )
     assert clipping_note(hidden.within_bounds(), "price") == (
         "up to about 320 influential rows may have been clipped; ordinary least squares within "
-        "bounds may differ by up to 7.7 standard errors (see fit.clipping), not counting values "
-        "clipped to bounds",
+        "bounds may differ by 7.7 standard errors (see fit.clipping), not counting values clipped "
+        "to bounds, and by more where a few rows lie far from all others",
     )
     one = replace(
         estimand, name="clipped maximum likelihood", units_clipped=0.7, surely_clipped=0.6
     )
     assert clipping_note(one, "price") == (
         "about 1 influential row was clipped, so these are Huber-type estimates; maximum "
-        "likelihood may differ by up to 7.7 standard errors (see fit.clipping)",
+        "likelihood may differ by 7.7 standard errors (see fit.clipping), and by more where a few "
+        "rows lie far from all others",
     )
 
 

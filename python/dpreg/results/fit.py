@@ -70,7 +70,7 @@ class DPResults(Saved, LinearTests):
     diagnostics : Diagnostics or None
         Numbers of rows by fitted mean and residual; None unless ``diagnostics=True`` paid.
     clipping : ndarray, shape (c,), or None
-        Largest possible effect of clipping on each coefficient, compared with least squares
+        Largest effect of clipping on each coefficient, compared with least squares
         (maximum likelihood) without clipping; estimated from noisy counts of large scores, whose
         tail is extrapolated.  None: not estimated.  Not included in the standard errors.  A few
         extreme rows are not detected, and values that were clipped to `bounds` not counted.

@@ -26,8 +26,9 @@ class Estimand:
     score_limit: float | None = None
     # At most so many units had their score clipped, by two deviations of noisy counts.
     units_clipped: float | None = None
-    # Largest possible effect of clipping on a coefficient, in standard errors, compared with the
-    # same estimand without it, of values within bounds if there are any; None: not estimated.
+    # Largest effect of clipping on a coefficient, in standard errors, compared with the same
+    # estimand without it, of values within bounds if there are any; None: not estimated.  It is
+    # what clipped rows can do that noisy counts show: a few far from all others may do more.
     # `DPResults.clipping` has it by coefficient, in the coefficient's unit.
     clipping_effect: float | None = None
     # At least so many units had their score clipped, by the same counts; 0: perhaps none had.
@@ -76,8 +77,9 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
     else:
         note = f"up to about {most:,} {of} may have been clipped"
     note += (
-        f"; {'ordinary ' if least_squares else ''}{target} may differ by up to "
-        f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping){bounded}"
+        f"; {'ordinary ' if least_squares else ''}{target} may differ by "
+        f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping){bounded}, and by more "
+        "where a few rows lie far from all others"
     )
     if estimand.surely_clipped and least_squares and response.isidentifier():
         note += f".  Heavy tails? Try log({response})"
