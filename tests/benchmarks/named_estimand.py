@@ -30,7 +30,9 @@ class Watched:
         """Coefficients, the intercept first, that the fit estimates in a table of rows."""
         how = self.fit.rows._recipe.standardisation()
         rows = _core.QuantisedRows(np.ascontiguousarray(X), y, how)
-        theta = root_of(rows, self.fit.path.theta, self.fit.limits.limit, self.fit.limits.norm)
+        sizes = self.fit.model.found.sizes  # of regressors in these rows
+        begin, limits = self.fit.path.theta / sizes, self.fit.limits
+        theta = root_of(rows, begin, limits.limit, limits.norm) * sizes
         units, d = self.begun.telling_units, X.shape[1]
         return units.to_user(d) @ (self.fit.model.found.change @ theta) + units.offset(d)
 
