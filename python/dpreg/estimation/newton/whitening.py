@@ -39,9 +39,6 @@ _FARTHEST = 0.25
 # Hidden ones are taken for this share of the largest that noise alone makes, and the next matrix
 # sees them stretched.
 _HELD = 0.2
-# Where a second moment should be 1 of what was seen before, but for this share, and is less than
-# the second, told with so many deviations, rows are shortened however long they are made.
-_SAME, _SHORT, _TOLD = 0.8, 0.5, 4.0
 # In small studies residuals are, in mean square, at least this share of their noise.  With 0, a
 # slope of 300 rows with bounds of the response ten times too wide was said to be -26, with an
 # error of 2, for .5; with 1, errors of 300 rows in the table of plans were 19% longer, for 10%.
@@ -105,20 +102,17 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
     found = Whitening(
         first.change, first.unseen, np.zeros(len(first.sizes)), 1.0, first.moments, first.sizes,
     )  # fmt: skip
-    known, small = np.zeros((found.width, 0)), table.begun.few_rows
+    small = table.begun.few_rows
     farthest = _FARTHEST * math.sqrt(table.begun.scales.units)
     for number in range(2 if small else MOST_LOOKS):
-        found, hidden, by = _look(table, found, known, number)
-        known = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
+        found, hidden, by = _look(table, found, number)
         lengths = _lengths(found.change @ hidden) / _lengths(by @ hidden)
         if not small and lengths.min(initial=math.inf) > farthest:
             break
     return found.without(hidden, centred=table.begun.units.intercept)[0]
 
 
-def _look(
-    table: _Table, before: Whitening, known: Doubles, again: int
-) -> tuple[Whitening, Doubles, Doubles]:
+def _look(table: _Table, before: Whitening, again: int) -> tuple[Whitening, Doubles, Doubles]:
     """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
     noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
     width = before.width
@@ -140,9 +134,6 @@ def _look(
     seen = values > (_SMALL_SEEN if small else _SEEN) * unsure
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
     held = np.maximum(values, _HELD * moments.edge(vectors))
-    few = ((known.T @ vectors) ** 2).sum(axis=0) > _SAME
-    few &= (values > _TOLD * unsure) & (values < _SHORT)
-    held = np.where(few, 1.0, held)
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
     least = _HIDDEN * float(scale) / n if small else 0.0
     found = replace(
