@@ -19,8 +19,9 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
 
-# Noise of the first score is this share of residuals, for at most so much of what is left, and no
-# less than the last.
+# Noise of the first score is this share of residuals, of rare levels too, for at most so much of
+# what is left, and no less than the last.  Without those of levels, 17 of 20,000 rows had errors of
+# 1.6 times those of least squares, for 1.5.
 _FIRST_NOISE, _FIRST_MOST, _LEAST_SHARE = 0.1, 0.15, 1e-4
 # The last one is taken where the curvature adds at most this share of its noise, and after steps
 # that are no longer, in any entry, than so many deviations of theirs: the first, and others.
@@ -175,7 +176,8 @@ class Rounds:
 
     def first(self, limit: float, left: float) -> float:
         """Return the share of the first score."""
-        quiet = _FIRST_NOISE * self._far / math.sqrt(self.width) * self.units
+        noise = math.sqrt(float((1 / self._sizes**2).sum()))  # in predictors, for 1 in each entry
+        quiet = _FIRST_NOISE * self._far / noise * self.units
         return min(max(share_for(self.noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
 
     def _cut(self, limit: float) -> Doubles:
