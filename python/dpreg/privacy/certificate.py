@@ -8,12 +8,10 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpreg.base.later import pd
 from dpreg.base.text import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # What every release from a formula and a table takes as public.
 PUBLIC = ("formula", "column names and types", "levels", "eps, delta and all options")
@@ -151,8 +149,6 @@ class Certificate:
         DataFrame
             Columns what, share, noise and sensitivity.
         """
-        import pandas as pd
-
         rows = [(p.label, p.cost, p.noise, p.sensitivity) for p in self.parts]
         return pd.DataFrame(rows, columns=list(_HEAD))
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.later import pd
 from dpreg.estimation.inference.law import TailLaw, check_alpha
 from dpreg.results.summary import Summary, table_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # Eigenvalues of a covariance below this share of the largest count as 0.
 _SINGULAR = 1e-12
@@ -77,8 +73,6 @@ class Contrasts:
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """One row for each combination: coef, std err, z, P>|z|, lower, upper."""
-        import pandas as pd
-
         lower, upper = self.conf_int(alpha).T
         return pd.DataFrame(
             {

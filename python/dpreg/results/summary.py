@@ -6,16 +6,14 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpreg.base.later import pd
 from dpreg.base.text import counted, wrapped
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fitted import Fitted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TITLES = {
     "gaussian": "Linear",

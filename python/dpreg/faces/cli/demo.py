@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from dpreg.base.later import pd
 from dpreg.faces.cli.shell import DECLINED, DONE
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpreg.results.fit import DPResults
 
 FORMULA = "log(price) ~ log(carat) + color + clarity"
