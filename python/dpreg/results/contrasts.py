@@ -11,7 +11,7 @@ from scipy import special
 from dpreg.base.arrays import Doubles
 from dpreg.base.later import pd
 from dpreg.estimation.inference.law import TailLaw, check_alpha
-from dpreg.results.summary import Summary, table_of
+from dpreg.results.summary import Shown, Summary, table_of
 
 # Eigenvalues of a covariance below this share of the largest count as 0.
 _SINGULAR = 1e-12
@@ -25,8 +25,8 @@ _BONFERRONI = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contrasts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Contrasts(Shown):
     """Linear combinations of coefficients, each tested by itself.
 
     Attributes
@@ -91,12 +91,6 @@ class Contrasts:
         null = [f"{value:g}" for value in self.null]
         table = table_of(self.summary_frame(alpha), alpha, "Test for Constraints", null)
         return Summary((table,), tuple(f"Note: {note}." for note in self.notes))
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,24 @@ class Summary:
     __repr__ = __str__
 
 
+class Shown:
+    """What is shown as its summary, in a terminal and in a notebook."""
+
+    __slots__ = ()
+
+    def summary(self) -> Summary:
+        """Return what to show, printable as text, HTML and LaTeX."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    __repr__ = __str__
+
+
 def summarize(
     fit: Fitted,
     table: pd.DataFrame,
