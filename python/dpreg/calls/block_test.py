@@ -13,7 +13,7 @@ import numpy as np
 
 from dpreg.base.errors import ArgumentError, BudgetError, unusable
 from dpreg.base.keywords import hinted
-from dpreg.base.later import pd
+from dpreg.base.later import pa, pd, pq
 from dpreg.base.options import is_number, is_whole
 from dpreg.calls.isolation import drawing_from, stopping, unheard
 from dpreg.calls.request import Request
@@ -28,8 +28,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.results.block_test import DPTest
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from dpreg import _core
 
 # Blocks by default, times eps, and at least; and the threshold: nearly the most powerful for
@@ -216,9 +214,6 @@ def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
         # Columns of Arrow that are too long to be put together fail here, and not in every block.
         quietly(frame.iloc.__getitem__, np.empty(0, dtype=np.int64))
         return lambda rows: frame.iloc[rows].reset_index(drop=True), len(data)
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     table = quietly(pq.read_table, data)
     batches = table.to_batches()
     starts = np.cumsum([0, *map(len, batches)])
@@ -258,9 +253,7 @@ def _decoded(data: pd.DataFrame) -> pd.DataFrame:
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     """Return the type of the values of a dictionary."""
-    import pyarrow.types as types
-
-    return kind.value_type if types.is_dictionary(kind) else kind
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _labels(source: RowSource, unit: str) -> Rows:
