@@ -124,8 +124,8 @@ def test_every_public_name_is_reachable_by_import_dpreg_alone():
     assert {"dpreg.mechanisms", "dpreg.reference", "dpreg.audit"} <= loaded_by(code)
 
 
-def test_pandas_and_arrow_are_imported_late_in_one_place():
-    elsewhere = re.compile(r"^ +import (pandas|pyarrow)", re.M)
+def test_packages_that_not_all_need_are_imported_late_in_one_place():
+    elsewhere = re.compile(r"^ +import (duckdb|pandas|polars|pyarrow|sqlite3)", re.M)
     found = {path.name for path in PACKAGE.rglob("*.py") if elsewhere.search(path.read_text())}
     # The second asks whether it is there.
     assert found == {"later.py", "rows.py"}

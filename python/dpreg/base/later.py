@@ -1,4 +1,4 @@
-"""Packages that are imported when they are first used: R goes without them."""
+"""Packages that are imported when they are first used: R goes without most of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Axes", "ds", "pa", "pc", "pd", "pq"]
+__all__ = ["Axes", "ds", "duckdb", "pa", "pc", "pd", "pl", "pq", "sqlite3"]
 
 if TYPE_CHECKING:
+    import sqlite3
+
+    import duckdb
     import pandas as pd
+    import polars as pl
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
@@ -26,5 +30,7 @@ else:
         def __reduce__(self) -> Any:  # as workers of Spark and Dask are sent functions that use it
             return importlib.import_module, (self.__name__,)
 
-    pd, pa, Axes = _Later("pandas"), _Later("pyarrow"), Any
-    pc, pq, ds = map(_Later, ("pyarrow.compute", "pyarrow.parquet", "pyarrow.dataset"))
+    duckdb, pd, pl, sqlite3 = map(_Later, ("duckdb", "pandas", "polars", "sqlite3"))
+    pa, pc = _Later("pyarrow"), _Later("pyarrow.compute")
+    ds, pq = _Later("pyarrow.dataset"), _Later("pyarrow.parquet")
+    Axes = Any

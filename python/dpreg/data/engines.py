@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.errors import SchemaError, a_kind
-from dpreg.base.later import pa
+from dpreg.base.later import duckdb, pa
 from dpreg.base.levels import Level
 from dpreg.data.arrow import arrow_schema
 from dpreg.data.cells import Cells
@@ -28,8 +28,6 @@ from dpreg.data.source import BATCH_ROWS, Batch, RowSource, StreamSource, quietl
 
 def duckdb_source(relation: Any) -> RowSource:
     """Return a DuckDB relation as a source.  An ENUM declares the levels of a factor."""
-    import duckdb
-
     if not isinstance(relation, duckdb.DuckDBPyRelation):
         problem = f"must be a relation of DuckDB, not {a_kind(relation)}"
         raise SchemaError("data", problem, "write connection.sql('select ...')")
@@ -54,8 +52,6 @@ def _arrow_type(kind: str) -> Any:
 
     Whatever is asked of the relation itself, if only for no rows, may run a part of it.
     """
-    import duckdb
-
     try:
         table = duckdb.connect().sql(f"select null::{kind} as x").to_arrow_table()
     except duckdb.Error:  # a type of an extension

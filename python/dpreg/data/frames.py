@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.errors import SchemaError, a_kind, write
-from dpreg.base.later import pa, pd
+from dpreg.base.later import pa, pd, pl
 from dpreg.data.arrow import PER_SECOND, arrow_cells, arrow_column, arrow_schema
 from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
@@ -76,8 +76,6 @@ def _table_source(table: Any) -> RowSource:
 
 
 def _polars_source(frame: Any) -> RowSource:
-    import polars as pl
-
     lazy = isinstance(frame, pl.LazyFrame)
     types = frame.collect_schema()
     columns = {str(name): _polars_column(str(name), kind) for name, kind in types.items()}
@@ -93,8 +91,6 @@ def _polars_source(frame: Any) -> RowSource:
 
 
 def _polars_column(name: str, kind: Any) -> Column:
-    import polars as pl
-
     if kind == pl.Enum:
         return Column(name, "categorical", tuple(kind.categories.to_list()), holds="text")
     if kind.is_numeric() or kind == pl.Boolean:

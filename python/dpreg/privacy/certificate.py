@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import re
@@ -153,8 +154,6 @@ class Certificate:
         return pd.DataFrame(rows, columns=list(_HEAD))
 
     def _repr_html_(self) -> str:
-        import html
-
         return f"<p>{html.escape(self.brief)}</p>\n" + self.to_frame().to_html(na_rep="")
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -47,8 +48,6 @@ def shares_of(accounting: Accounting, charges: Sequence[Charge]) -> tuple[str, l
 
 def page_of(accounting: Accounting, charges: Sequence[Charge]) -> str:
     """Return the line and the table as HTML."""
-    import html
-
     line = html.escape(line_of(accounting, charges))
     return f"<p>{line}</p>\n" + frame_of(charges).to_html(na_rep="")
 
