@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpreg import _core
+from dpreg.base import later
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/dpreg"
@@ -120,6 +122,19 @@ def test_help_of_the_shell_loads_nothing_but_click(arguments):
 def test_every_public_name_is_reachable_by_import_dpreg_alone():
     code = "import dpreg\nfor name in dpreg.__all__: assert getattr(dpreg, name) is not None"
     assert {"dpreg.mechanisms", "dpreg.reference", "dpreg.audit"} <= loaded_by(code)
+
+
+def test_packages_that_not_all_need_are_imported_late_in_one_place():
+    elsewhere = re.compile(r"^ +import (duckdb|pandas|polars|pyarrow|sqlite3)", re.M)
+    found = {path.name for path in PACKAGE.rglob("*.py") if elsewhere.search(path.read_text())}
+    # The second asks whether it is there.
+    assert found == {"later.py", "rows.py"}
+
+
+def test_what_is_imported_late_can_be_sent_to_another_process():
+    code = "import pickle, sys; from dpreg.base.later import pa; sent = pickle.dumps(pa)"
+    assert "pyarrow" not in loaded_by(code)
+    assert pickle.loads(pickle.dumps(later.pa)) is sys.modules["pyarrow"]
 
 
 def test_names_that_are_not_there_are_told_as_python_does():

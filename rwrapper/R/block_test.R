@@ -29,11 +29,9 @@
 #' Awan, J. and Slavkovic, A. (2018). Differentially private uniformly most powerful tests for
 #' binomial data. *NeurIPS*. \\doi{10.48550/arXiv.1805.09236}
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   dp_test(function(d) cor.test(d$depth, d$price, method = "spearman", exact = FALSE)$p.value,
-#'           diamonds, eps = 1)
-#' }
+#' @examplesIf dpreg_available()
+#' dp_test(function(d) cor.test(d$depth, d$price, method = "spearman", exact = FALSE)$p.value,
+#'         diamonds, eps = 1)
 dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit = NULL, budget = NULL,
                     rng = NULL, ...) {
   name <- substr(deparsed(substitute(statistic)), 1L, 60L)

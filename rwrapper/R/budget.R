@@ -36,13 +36,11 @@
 #' @seealso [dp_partition()] for releases from disjoint groups of units; [plot.dp_budget()];
 #'   `vignette("custodian", "dpreg")`.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   budget <- dp_budget(eps = 2)
-#'   fit <- dp_lm(price ~ carat, diamonds, eps = 0.5, budget = budget)
-#'   print(budget)
-#'   dp_budget(mu = 0.5)
-#' }
+#' @examplesIf dpreg_available()
+#' budget <- dp_budget(eps = 2)
+#' fit <- dp_lm(price ~ carat, diamonds, eps = 0.5, budget = budget)
+#' budget
+#' dp_budget(mu = 0.5)
 dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL, mu = NULL, rho = NULL,
                       name = NULL, user = NULL, ...) {
   no_more("dp_budget()", BUDGET_HINTS, ...)

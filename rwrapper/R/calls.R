@@ -12,12 +12,10 @@
 #' @return Nothing: it stops, with a condition of class `dpreg_private`.
 #' @seealso [dp_lm()]; [dp_lm_packages] for what other packages do with a fit.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1)
-#'   print(fit$call)
-#'   try(eval(fit$call$data))
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(price ~ carat, diamonds, eps = 1)
+#' fit$call
+#' try(eval(fit$call$data))
 dp_records <- function(data) {
   dpreg_stop("private", "the records behind a private fit are not read again: what is computed ",
              "from ", if (missing(data)) "them" else sQuote(data, FALSE), " would not be private. ",
@@ -68,13 +66,11 @@ typed_call <- function(call) {
 #' @return What [dp_lm()] returns, or the call.
 #' @seealso [anova.dp_lm()], which tests terms without another release.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   budget <- dp_budget(eps = 2)
-#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1, budget = budget)
-#'   again <- update(fit, . ~ . + depth)
-#'   budget
-#' }
+#' @examplesIf dpreg_available()
+#' budget <- dp_budget(eps = 2)
+#' fit <- dp_lm(price ~ carat, diamonds, eps = 1, budget = budget)
+#' again <- update(fit, . ~ . + depth)
+#' budget
 update.dp_lm <- function(object, formula., ..., evaluate = TRUE) {
   caller <- parent.frame()
   check_spender(topenv(caller))

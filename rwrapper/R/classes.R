@@ -44,12 +44,10 @@
 #' Le Cam, L. (1956). On the asymptotic theory of estimation and testing hypotheses. *Proceedings of the
 #' Third Berkeley Symposium*.
 #' @name dp_classes
-#' @examples
-#' if (dpreg_available("dp_ordinal")) {
-#'   fit <- dp_ordinal(cut ~ carat + table, diamonds, eps = 1)
-#'   print(summary(fit))
-#'   predict(fit, data.frame(carat = c(0.5, 1), table = 57), type = "probs")
-#' }
+#' @examplesIf dpreg_available("dp_ordinal")
+#' fit <- dp_ordinal(cut ~ carat + table, diamonds, eps = 1)
+#' summary(fit)
+#' predict(fit, data.frame(carat = c(0.5, 1), table = 57), type = "probs")
 NULL
 
 #' @rdname dp_classes

@@ -12,12 +12,10 @@
 #'   does, and `format = "latex"`, `booktabs = TRUE` gives the source. `tidy()` has one row for each
 #'   coefficient of each fit; [ggplot2::autoplot()][dp_autoplots] draws them.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   small <- dp_lm(price ~ carat, diamonds, eps = 0.5)
-#'   large <- dp_lm(price ~ carat + depth, diamonds, eps = 1)
-#'   dp_compare(small = small, large = large)
-#' }
+#' @examplesIf dpreg_available()
+#' small <- dp_lm(price ~ carat, diamonds, eps = 0.5)
+#' large <- dp_lm(price ~ carat + depth, diamonds, eps = 1)
+#' dp_compare(small = small, large = large)
 dp_compare <- function(...) {
   fits <- list(...)
   if (length(fits) == 1L && is.list(fits[[1L]]) && is.null(attr(fits[[1L]], "class")))

@@ -42,18 +42,16 @@
 #'   `curve_concordance()`: Harrell's concordance of the groups, whose levels are from the least risk to the
 #'   most; groups of the risk of a fit give that of the fit.
 #' @export
-#' @examples
-#' if (dpreg_available("dp_curve")) {
-#'   n <- 5000
-#'   trial <- data.frame(arm = factor(rep(c("placebo", "drug"), n / 2), c("placebo", "drug")))
-#'   days <- rexp(n, ifelse(trial$arm == "drug", 1 / 400, 1 / 300))
-#'   end <- runif(n, 100, 730)
-#'   trial <- transform(trial, days = pmin(days, end), died = days <= end)
-#'   curve <- dp_curve(Surv(days, died) ~ arm, trial, eps = 1, cuts = c(90, 180, 365, 730))
-#'   print(curve)
-#'   print(curve_logrank(curve))
-#'   curve_rmst(curve, 365)
-#' }
+#' @examplesIf dpreg_available("dp_curve")
+#' n <- 5000
+#' trial <- data.frame(arm = factor(rep(c("placebo", "drug"), n / 2), c("placebo", "drug")))
+#' days <- rexp(n, ifelse(trial$arm == "drug", 1 / 400, 1 / 300))
+#' end <- runif(n, 100, 730)
+#' trial <- transform(trial, days = pmin(days, end), died = days <= end)
+#' curve <- dp_curve(Surv(days, died) ~ arm, trial, eps = 1, cuts = c(90, 180, 365, 730))
+#' curve
+#' curve_logrank(curve)
+#' curve_rmst(curve, 365)
 dp_curve <- function(formula, data, eps, cuts, start = 0, levels = NULL, unit = NULL, max_rows = NULL,
                      budget = NULL, rng = NULL, ...) {
   asked <- begun("dp_curve", CURVE_HINTS, ...)

@@ -39,17 +39,15 @@
 #'   outcome, and the effect as a distance from the control's mean, with an axis of its own above.
 #' @seealso [dp_lm()].
 #' @export
-#' @examples
-#' if (dpreg_available("dp_effect")) {
-#'   n <- 20000
-#'   age <- runif(n, 40, 80)
-#'   drug <- rbinom(n, 1, plogis((age - 60) / 20))
-#'   cohort <- data.frame(age, drug, pressure = 90 + 0.8 * age - 5 * drug + rnorm(n, 0, 10))
-#'   found <- dp_effect(pressure ~ age, cohort, eps = 1, treatment = "drug")
-#'   print(found)
-#'   confint(found)
-#'   plot(found)
-#' }
+#' @examplesIf dpreg_available("dp_effect")
+#' n <- 20000
+#' age <- runif(n, 40, 80)
+#' drug <- rbinom(n, 1, plogis((age - 60) / 20))
+#' cohort <- data.frame(age, drug, pressure = 90 + 0.8 * age - 5 * drug + rnorm(n, 0, 10))
+#' found <- dp_effect(pressure ~ age, cohort, eps = 1, treatment = "drug")
+#' found
+#' confint(found)
+#' plot(found)
 dp_effect <- function(formula, data, eps, delta = 1e-5, treatment, method = "aipw",
                       family = stats::gaussian(), propensity = NULL, overlap = c(0.05, 0.95),
                       levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, budget = NULL,

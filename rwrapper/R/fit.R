@@ -122,13 +122,11 @@
 #' @seealso [dp_plan()] before the data are touched, [dp_select()], [dp_budget()],
 #'   [predict.dp_lm()], [anova.dp_lm()], [update.dp_lm()].
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 1)
-#'   print(summary(fit))
-#'   print(confint(fit))
-#'   predict(fit, head(diamonds))
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(price ~ carat + depth + table, diamonds, eps = 1)
+#' summary(fit)
+#' confint(fit)
+#' predict(fit, head(diamonds))
 dp_lm <- function(formula, data, eps, delta = 1e-5, method = "auto", select = NULL, k = NULL,
                   split = NULL, levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                   weight_limit = NULL, budget = NULL, inference = TRUE, fit_stats = FALSE, diagnostics = FALSE,

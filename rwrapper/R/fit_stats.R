@@ -16,12 +16,10 @@
 #'   draws, invisibly: noisy counts, their `deviation`, and the ends of bins.
 #' @seealso [predict.dp_lm()], whose `interval = "prediction"` needs `fit_stats = TRUE`.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(log(price) ~ log(carat), diamonds, eps = 1, fit_stats = TRUE, diagnostics = TRUE)
-#'   print(fit_stats(fit))
-#'   plot_diagnostics(fit)
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(log(price) ~ log(carat), diamonds, eps = 1, fit_stats = TRUE, diagnostics = TRUE)
+#' fit_stats(fit)
+#' plot_diagnostics(fit)
 fit_stats <- function(object, level = 0.95) {
   stats <- stats_of(object, "fit_stats()")
   check_level(level)

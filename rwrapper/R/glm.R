@@ -26,13 +26,11 @@
 #'   `type = "link"`; `tidy(fit, exponentiate = TRUE)` gives odds ratios, or ratios of means.
 #' @seealso [dp_lm()].
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_glm(I(price > 5000) ~ carat, diamonds, eps = 1)
-#'   print(summary(fit))
-#'   print(exp(confint(fit)))
-#'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_glm(I(price > 5000) ~ carat, diamonds, eps = 1)
+#' summary(fit)
+#' exp(confint(fit))
+#' predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
 dp_glm <- function(formula, data, eps, delta = 1e-5, family = stats::binomial(), method = "auto",
                    select = NULL, k = NULL, split = NULL, levels = NULL, bounds = NULL, unit = NULL,
                    max_rows = NULL, weights = NULL, weight_limit = NULL, budget = NULL, inference = TRUE,

@@ -34,15 +34,13 @@
 #' @seealso [dp_lm_packages] for generics of other packages, [dp_plots], [dp_lm_tidiers].
 #' @name dp_lm_methods
 #' @eval usage_of(WITHHELD, "dp_lm")
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat + depth, diamonds, eps = 1)
-#'   print(coef(fit))
-#'   print(sqrt(diag(vcov(fit))))
-#'   print(confint(fit, "carat", level = 0.9))
-#'   print(nobs(fit))
-#'   try(residuals(fit))
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(price ~ carat + depth, diamonds, eps = 1)
+#' coef(fit)
+#' sqrt(diag(vcov(fit)))
+#' confint(fit, "carat", level = 0.9)
+#' nobs(fit)
+#' try(residuals(fit))
 NULL
 
 #' @rdname dp_lm_methods

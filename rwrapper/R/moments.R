@@ -29,14 +29,12 @@
 #'   `moments_r2()`: R squared with its interval.
 #' @seealso [anova.dp_lm()] for two nested models.
 #' @export
-#' @examples
-#' if (dpreg_available("dp_moments")) {
-#'   m <- dp_moments(~ price + carat + depth + table, diamonds, eps = 1)
-#'   print(m)
-#'   print(moments_lm(m, price ~ carat + depth))
-#'   print(moments_lm(m, carat ~ depth + table))
-#'   moments_r2(m, price ~ carat)
-#' }
+#' @examplesIf dpreg_available("dp_moments")
+#' m <- dp_moments(~ price + carat + depth + table, diamonds, eps = 1)
+#' m
+#' moments_lm(m, price ~ carat + depth)
+#' moments_lm(m, carat ~ depth + table)
+#' moments_r2(m, price ~ carat)
 dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = NULL, max_rows = NULL,
                        bounds = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {
   asked <- begun("dp_moments", LM_HINTS, ...)

@@ -40,15 +40,13 @@
 #'   the width of intervals relative to those without privacy, `least_n` and `least_eps`.
 #' @seealso [dp_lm()]; `vignette("method-and-epsilon", "dpreg")`.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   print(dp_plan(n = 50000, d = 10, eps = 1))
-#'   print(dp_plan(d = 10, eps = 1, effect = 0.1, power = 0.8))
-#'   dp_plan(n = 50000, d = 10, eps = 1, family = binomial())
-#'   dp_plan(events = 5000, event_rate = 0.4, d = 3, eps = 1, family = "survival")
-#'   dp_plan(n = 20000, d = 5, eps = 1, family = "ordinal", classes = 4)
-#'   dp_plan(n = 20000, d = 5, eps = 1, family = "effect", treated = 0.3)
-#' }
+#' @examplesIf dpreg_available()
+#' dp_plan(n = 50000, d = 10, eps = 1)
+#' dp_plan(d = 10, eps = 1, effect = 0.1, power = 0.8)
+#' dp_plan(n = 50000, d = 10, eps = 1, family = binomial())
+#' dp_plan(events = 5000, event_rate = 0.4, d = 3, eps = 1, family = "survival")
+#' dp_plan(n = 20000, d = 5, eps = 1, family = "ordinal", classes = 4)
+#' dp_plan(n = 20000, d = 5, eps = 1, family = "effect", treated = 0.3)
 dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
                     family = stats::gaussian(), effect = NULL, power = NULL, events = NULL,
                     event_rate = NULL, classes = NULL, treated = NULL) {

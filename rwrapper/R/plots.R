@@ -32,11 +32,9 @@ FARTHEST <- 25
 #' @return What is shown, invisibly: the intervals; a data frame of `eps` and `width`, or of `effect`,
 #'   `power` and `exact`, the power without privacy; or the charges.
 #' @name dp_plots
-#' @examples
-#' if (dpreg_available()) {
-#'   plot(dp_lm(log(price) ~ log(carat) + cut, load_diamonds(), eps = 4, delta = 1e-6))
-#'   plot(dp_plan(n = 20000, d = 5, eps = 1))
-#' }
+#' @examplesIf dpreg_available()
+#' plot(dp_lm(log(price) ~ log(carat) + cut, load_diamonds(), eps = 4, delta = 1e-6))
+#' plot(dp_plan(n = 20000, d = 5, eps = 1))
 NULL
 
 #' @rdname dp_plots

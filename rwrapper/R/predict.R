@@ -18,11 +18,9 @@
 #' @return As [predict.lm()]; `NA` for incomplete rows.
 #' @seealso [dp_lm_methods]; `augment()` in [dp_lm_tidiers].
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1)
-#'   predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(price ~ carat, diamonds, eps = 1)
+#' predict(fit, data.frame(carat = c(0.5, 1)), interval = "confidence")
 predict.dp_lm <- function(object, newdata, se.fit = FALSE,
                           interval = c("none", "confidence", "prediction"), level = 0.95,
                           winsorise = TRUE, type = "response", ...) {

@@ -27,13 +27,11 @@
 #' @references
 #' McSherry, F. (2009). Privacy integrated queries. *SIGMOD*. \doi{10.1145/1559845.1559850}
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   budget <- dp_budget(eps = 1)
-#'   cuts <- dp_partition(budget, "cut", c("Premium", "Ideal"))
-#'   fits <- lapply(cuts, function(b) dp_lm(log(price) ~ log(carat), diamonds, eps = 1, budget = b))
-#'   budget
-#' }
+#' @examplesIf dpreg_available()
+#' budget <- dp_budget(eps = 1)
+#' cuts <- dp_partition(budget, "cut", c("Premium", "Ideal"))
+#' fits <- lapply(cuts, function(b) dp_lm(log(price) ~ log(carat), diamonds, eps = 1, budget = b))
+#' budget
 dp_partition <- function(budget, column, levels = NULL) {
   if (!inherits(budget, "dp_budget") || !is.null(budget$stratum))
     refuse("budget must be a whole budget, made by dp_budget(), not ",

@@ -35,13 +35,11 @@
 #' private feature selection. *NeurIPS*. \doi{10.48550/arXiv.2306.00920}
 #' @seealso [dp_selectors] for options; `select =` of [dp_lm()], which selects and fits in one call.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   found <- dp_select(price ~ carat + depth + table + x, diamonds, k = 2, eps = 0.5)
-#'   print(found)
-#'   print(tidy(found))
-#'   dp_lm(found, diamonds, eps = 1)
-#' }
+#' @examplesIf dpreg_available()
+#' found <- dp_select(price ~ carat + depth + table + x, diamonds, k = 2, eps = 0.5)
+#' found
+#' tidy(found)
+#' dp_lm(found, diamonds, eps = 1)
 dp_select <- function(formula, data, k, eps, delta = 0, method = "kendall", levels = NULL,
                       bounds = NULL, unit = NULL, budget = NULL, rng = NULL, ...) {
   asked <- begun("dp_select", LM_HINTS, ...)

@@ -15,12 +15,10 @@
 #' @return An object of class `dp_start`.
 #' @seealso The `start` of [dp_lm()].
 #' @export
-#' @examples
-#' if (dpreg_available("public_start")) {
-#'   start <- public_start(price ~ carat, head(diamonds, 2000))
-#'   print(start)
-#'   print(dp_lm(price ~ carat, diamonds, eps = 1, start = start))
-#' }
+#' @examplesIf dpreg_available("public_start")
+#' start <- public_start(price ~ carat, head(diamonds, 2000))
+#' start
+#' dp_lm(price ~ carat, diamonds, eps = 1, start = start)
 public_start <- function(formula, data, levels = NULL) {
   needs_data(missing(data), formula)
   data <- data_of(data)

@@ -51,18 +51,16 @@
 #' application to breast cancer data. *Biometrics*.
 #' @seealso [dp_curve()] for curves without a model; `vignette("survival", "dpreg")`.
 #' @export
-#' @examples
-#' if (dpreg_available("dp_survival")) {
-#'   n <- 20000
-#'   age <- runif(n, 40, 80)
-#'   days <- rexp(n, exp(0.04 * (age - 60)) / 400)
-#'   end <- runif(n, 100, 730)
-#'   cohort <- data.frame(age, days = pmin(days, end), died = days <= end)
-#'   fit <- dp_survival(Surv(days, died) ~ age, cohort, eps = 2, cuts = c(90, 180, 365, 730))
-#'   print(summary(fit))
-#'   print(tidy(fit, exponentiate = TRUE, conf.int = TRUE)[2, ])
-#'   predict(fit, data.frame(age = c(50, 70)))
-#' }
+#' @examplesIf dpreg_available("dp_survival")
+#' n <- 20000
+#' age <- runif(n, 40, 80)
+#' days <- rexp(n, exp(0.04 * (age - 60)) / 400)
+#' end <- runif(n, 100, 730)
+#' cohort <- data.frame(age, days = pmin(days, end), died = days <= end)
+#' fit <- dp_survival(Surv(days, died) ~ age, cohort, eps = 2, cuts = c(90, 180, 365, 730))
+#' summary(fit)
+#' tidy(fit, exponentiate = TRUE, conf.int = TRUE)[2, ]
+#' predict(fit, data.frame(age = c(50, 70)))
 dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strata = NULL, time_varying = NULL,
                         levels = NULL, bounds = NULL, unit = NULL, max_rows = NULL, weights = NULL,
                         weight_limit = NULL, budget = NULL, memory = NULL, rng = NULL, ...) {

@@ -20,13 +20,11 @@
 #'   `.lower` and `.upper`.
 #' @seealso [dp_lm_methods], [dp_lm_packages].
 #' @name dp_lm_tidiers
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat, diamonds, eps = 1)
-#'   print(tidy(fit, conf.int = TRUE))
-#'   print(glance(fit))
-#'   augment(fit, newdata = data.frame(carat = c(0.5, 1)))
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(price ~ carat, diamonds, eps = 1)
+#' tidy(fit, conf.int = TRUE)
+#' glance(fit)
+#' augment(fit, newdata = data.frame(carat = c(0.5, 1)))
 NULL
 
 as_tibble <- function(columns) {

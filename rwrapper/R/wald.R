@@ -25,11 +25,9 @@
 #'   Coefficients that are not estimable are left out.
 #' @seealso [dp_lm_packages] for the tests of `car`, `multcomp` and `survey`.
 #' @export
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(log(price) ~ log(carat) + cut, diamonds, eps = 4)
-#'   anova(fit)
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(log(price) ~ log(carat) + cut, diamonds, eps = 4)
+#' anova(fit)
 anova.dp_lm <- function(object, ...) {
   check_covariance(object, "anova()")
   others <- list(...)

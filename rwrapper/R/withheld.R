@@ -73,11 +73,9 @@ recover_data.dp_not_released <- function(object, ...) not_released("emmeans()")
 #' @seealso [dp_plan()], which gives the probability of this in advance.
 #' @name dp_not_released
 #' @eval usage_of(OF_MODELS, "dp_not_released")
-#' @examples
-#' if (dpreg_available()) {
-#'   fit <- dp_lm(price ~ carat, head(diamonds, 50), eps = 0.1)
-#'   if (inherits(fit, "dp_not_released")) fit
-#' }
+#' @examplesIf dpreg_available()
+#' fit <- dp_lm(price ~ carat, head(diamonds, 50), eps = 0.1)
+#' if (inherits(fit, "dp_not_released")) fit
 NULL
 
 #' @rdname dp_not_released

@@ -16,6 +16,7 @@ import numpy as np
 from dpreg.audit._finding import nothing_lost
 from dpreg.audit.observed import difference, observe
 from dpreg.base.errors import BudgetError
+from dpreg.base.later import pa, pd, pq
 from dpreg.calls.lm import dp_lm
 from dpreg.data.formula.surv import read_surv
 from dpreg.estimation.base import Method
@@ -37,8 +38,6 @@ _ODD: tuple[dict[str, Any], ...] = (
 
 def _table(rows: int, odd: dict[str, Any] | None) -> Any:
     """Return an Arrow table of `rows` plain rows and, perhaps, an odd one."""
-    import pyarrow as pa
-
     plain = {"x": 1, "y": 2.0, "c": b"a", "who": 0}
     cells = [dict(plain) for _ in range(rows)] + ([] if odd is None else [{**plain, **odd}])
     kinds = {"x": pa.int64(), "y": pa.float64(), "c": pa.binary(), "who": pa.int64()}
@@ -50,8 +49,6 @@ def _table(rows: int, odd: dict[str, Any] | None) -> Any:
 
 
 def _dictionaries(table: Any) -> Any:
-    import pyarrow as pa
-
     encoded = table["c"].dictionary_encode()
     ordered = [
         pa.DictionaryArray.from_arrays(c.indices, c.dictionary, ordered=True)
@@ -62,8 +59,6 @@ def _dictionaries(table: Any) -> Any:
 
 
 def _pandas(table: Any) -> Any:
-    import pandas as pd
-
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
@@ -75,8 +70,6 @@ def _inferred(table: Any) -> Any:
 
 
 def _written(table: Any, path: Path) -> Path:
-    import pyarrow.parquet as pq
-
     pq.write_table(table, path, use_dictionary=False)
     return path
 

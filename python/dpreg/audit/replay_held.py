@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from dpreg.base.later import pa, pq
+
 CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
 # With so few rows in a group or a file, small tables have several.
 FILES, _GROUP, _PARTS = ("parquet", "parquet files", "dask"), 7, 3
@@ -37,8 +39,6 @@ def held(table: pd.DataFrame, container: str) -> Iterator[Any]:
 
 
 def _arrow(table: pd.DataFrame) -> Any:
-    import pyarrow as pa
-
     # With a declared type for text, or a column without a row would have another one.
     kinds = {"f": pa.float64(), "O": pa.string()}
     schema = pa.schema([(name, kinds[table[name].dtype.kind]) for name in table.columns])
@@ -47,8 +47,6 @@ def _arrow(table: pd.DataFrame) -> Any:
 
 def _written(table: pd.DataFrame, *, several: bool) -> str:
     """Write a file, or some, to the present folder; its name is the same for all tables."""
-    import pyarrow.parquet as pq
-
     rows = _arrow(table)
     if not several:
         pq.write_table(rows, "table.parquet", row_group_size=_GROUP)

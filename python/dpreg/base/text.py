@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from dpreg.base.later import Axes
 
 # A name and the blanks before its value.
 _NAMED = re.compile(r" +\S+( \S+)* {2,}(?=\S)")

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpreg.base.errors import ArgumentError, BudgetError, unusable
 from dpreg.base.keywords import hinted
+from dpreg.base.later import pa, pd, pq
 from dpreg.base.options import is_number, is_whole
 from dpreg.calls.isolation import drawing_from, stopping, unheard
 from dpreg.calls.request import Request
@@ -27,9 +28,6 @@ from dpreg.privacy.cost import Cost
 from dpreg.results.block_test import DPTest
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
     from dpreg import _core
 
 # Blocks by default, times eps, and at least; and the threshold: nearly the most powerful for
@@ -197,8 +195,6 @@ def _checked_blocks(blocks: int | None, epsilon: float) -> int:
 
 def _checked(data: Any) -> Any:
     """Refuse what is neither a pandas data frame nor the path of a file."""
-    import pandas as pd
-
     if isinstance(data, pd.DataFrame):
         return data
     if not isinstance(data, (str, os.PathLike)) or os.path.isdir(data) or "*" in str(data):
@@ -213,16 +209,11 @@ def _checked(data: Any) -> Any:
 
 def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
     """Return what makes a data frame of some rows, which no other row has a part in, and n."""
-    import pandas as pd
-
     if isinstance(data, pd.DataFrame):
         frame: pd.DataFrame = quietly(_decoded, data)
         # Columns of Arrow that are too long to be put together fail here, and not in every block.
         quietly(frame.iloc.__getitem__, np.empty(0, dtype=np.int64))
         return lambda rows: frame.iloc[rows].reset_index(drop=True), len(data)
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     table = quietly(pq.read_table, data)
     batches = table.to_batches()
     starts = np.cumsum([0, *map(len, batches)])
@@ -251,8 +242,6 @@ def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
 
 def _decoded(data: pd.DataFrame) -> pd.DataFrame:
     """Return values for dictionaries of Arrow, whose entries are those of all rows."""
-    import pandas as pd
-
     frame = data.copy(deep=False)
     frame.attrs = {}  # which may say how many rows there are
     for place, dtype in enumerate(data.dtypes):
@@ -264,9 +253,7 @@ def _decoded(data: pd.DataFrame) -> pd.DataFrame:
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     """Return the type of the values of a dictionary."""
-    import pyarrow.types as types
-
-    return kind.value_type if types.is_dictionary(kind) else kind
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _labels(source: RowSource, unit: str) -> Rows:

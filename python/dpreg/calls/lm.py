@@ -14,12 +14,12 @@ from dpreg.calls.session import Payer
 from dpreg.calls.starts import Origin
 from dpreg.data.bounds import Bounds
 from dpreg.estimation.base import Method
+from dpreg.estimation.selection.base import Selector
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
 
 if TYPE_CHECKING:
     from dpreg import _core
-    from dpreg.estimation.selection.base import Selector
 
 
 @hinted("dp_lm")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Flags
 from dpreg.base.errors import SchemaError
+from dpreg.base.later import pa
 from dpreg.data.cells import Cells, Coded, Numbers, Texts, Ticks
 from dpreg.data.objects import Objects
 from dpreg.data.schema import Column, Schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
@@ -25,14 +23,12 @@ def arrow_column(name: str, kind: pa.DataType) -> Column:
     A dictionary declares no levels, ordered or not: its entries are part of the data, listed by
     whoever wrote them.
     """
-    import pyarrow.types as types
-
-    if types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind):
         inner = arrow_column(name, kind.value_type)
         return Column(name, "text", holds="text") if inner.kind == "text" else inner
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return Column(name, "numeric", holds="numbers")
-    if types.is_boolean(kind):
+    if pa.types.is_boolean(kind):
         return Column(name, "numeric", holds="numbers", truth=True)
     if _is_text(kind):
         return Column(name, "text", holds="text")
@@ -49,55 +45,47 @@ def arrow_schema(schema: pa.Schema) -> Schema:
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(test(kind) for test in tests)
 
 
 def _holds(kind: Any) -> str:
-    import pyarrow.types as types
-
     named = (
-        (types.is_date, "dates"), (types.is_time, "times"), (types.is_timestamp, "timestamps"),
-        (types.is_duration, "durations"), (_is_bytes, "bytes"), (types.is_nested, "lists"),
-        (types.is_null, "nothing"),
+        (pa.types.is_date, "dates"), (pa.types.is_time, "times"),
+        (pa.types.is_timestamp, "timestamps"), (pa.types.is_duration, "durations"),
+        (_is_bytes, "bytes"), (pa.types.is_nested, "lists"), (pa.types.is_null, "nothing"),
     )  # fmt: skip
     return next((word for test, word in named if test(kind)), "values of another type")
 
 
 def _is_bytes(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    tests = (types.is_binary, types.is_large_binary, types.is_binary_view,
-             types.is_fixed_size_binary)  # fmt: skip
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
+             pa.types.is_fixed_size_binary)  # fmt: skip
     return any(test(kind) for test in tests)
 
 
 def arrow_cells(array: pa.Array) -> Cells:
     """Return the cells of one array."""
-    import pyarrow as pa
-    import pyarrow.types as types
-
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         return arrow_cells(array.storage)
-    if types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind):
         positions = array.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         missing = _missing(array.indices)
         return Coded(
             positions if missing is None else np.where(missing, -1, positions),
             arrow_cells(array.dictionary),
         )
-    if types.is_boolean(kind):
+    if pa.types.is_boolean(kind):
         truth = array.fill_null(False).cast(pa.uint8()).to_numpy(zero_copy_only=False)
         return Numbers(truth.astype(bool), _missing(array))
-    if types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
         wide = array if kind.bit_width >= 128 else array.cast(pa.decimal128(38, kind.scale))
         # Entries one by one: the conversion of Arrow does not give the nearest double.
         encoded = wide.dictionary_encode()
         places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return Coded(places, Objects(encoded.dictionary.to_pylist()))
-    if types.is_integer(kind) or types.is_floating(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return Numbers(_fixed(array, kind.to_pandas_dtype()), _missing(array))
     if _is_text(kind) or _is_bytes(kind):
         # As bytes: whether text is valid UTF-8 depends on a record.
@@ -116,18 +104,16 @@ def arrow_cells(array: pa.Array) -> Cells:
 
 def _ticks(kind: Any) -> tuple[type[np.signedinteger[Any]], int, bytes] | None:
     """Return the integer type, the ticks of a second (0: days) and the tag of a type of time."""
-    import pyarrow.types as types
-
-    if types.is_date32(kind):
+    if pa.types.is_date32(kind):
         return np.int32, 0, b"D"
-    if types.is_date64(kind):
+    if pa.types.is_date64(kind):
         return np.int64, 1000, b"D"
-    if types.is_time(kind):
-        storage = np.int32 if types.is_time32(kind) else np.int64
+    if pa.types.is_time(kind):
+        storage = np.int32 if pa.types.is_time32(kind) else np.int64
         return storage, PER_SECOND[kind.unit], b"T"
-    if types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind):
         return np.int64, PER_SECOND[kind.unit], b"N" if kind.tz is None else b"Z"
-    if types.is_duration(kind):
+    if pa.types.is_duration(kind):
         return np.int64, PER_SECOND[kind.unit], b"P"
     return None
 

@@ -15,16 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Flags, Integers
+from dpreg.base.later import pa, pc
 from dpreg.base.levels import Level
-
-if TYPE_CHECKING:
-    import pyarrow
 
 Codes = NDArray[np.int32]
 
@@ -44,7 +42,7 @@ class Cells(Protocol):
     def codes(self, levels: Sequence[Level]) -> Codes:
         """Return the position of each cell in `levels`, -1 where it has none."""
 
-    def keys(self) -> pyarrow.LargeBinaryArray:
+    def keys(self) -> pa.LargeBinaryArray:
         """Return the key of each cell, null where it is missing or has none."""
 
 
@@ -77,7 +75,7 @@ class Numbers:
             found[self.missing] = -1
         return found
 
-    def keys(self) -> pyarrow.LargeBinaryArray:
+    def keys(self) -> pa.LargeBinaryArray:
         kind = self.values.dtype.kind
         if kind == "f":
             return _float_keys(self.values, self.missing)
@@ -86,13 +84,8 @@ class Numbers:
         return _integer_keys(self.values, self.missing)
 
 
-def _float_keys(
-    values: NDArray[np.floating[Any]], missing: Flags | None
-) -> pyarrow.LargeBinaryArray:
+def _float_keys(values: NDArray[np.floating[Any]], missing: Flags | None) -> pa.LargeBinaryArray:
     """Return keys of doubles, of whole numbers as integers, and of more than that of both parts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     with np.errstate(all="ignore"):
         # Adding 0 makes -0.0 the other zero.
         doubles = values.astype(np.float64) + 0.0
@@ -108,9 +101,7 @@ def _float_keys(
     return pc.if_else(pa.array(whole), integers, keys)
 
 
-def _integer_keys(
-    values: NDArray[np.integer[Any]], missing: Flags | None
-) -> pyarrow.LargeBinaryArray:
+def _integer_keys(values: NDArray[np.integer[Any]], missing: Flags | None) -> pa.LargeBinaryArray:
     kind = values.dtype.kind
     low = _bytes(values, ">u8" if kind == "u" else ">i8")
     negative = (values < 0) if kind == "i" else np.zeros(len(values), dtype=bool)
@@ -146,7 +137,7 @@ class _NoNumbers:
 class Texts(_NoNumbers):
     """Text, as bytes that need not be valid UTF-8, or plain bytes."""
 
-    values: pyarrow.LargeBinaryArray
+    values: pa.LargeBinaryArray
     tag: bytes = b"s"  # ``b"s"`` for text, ``b"y"`` for bytes.
 
     def __len__(self) -> int:
@@ -162,10 +153,7 @@ class Texts(_NoNumbers):
         }
         return by_entry(self.values.dictionary_encode(), lambda entry: wanted.get(entry, -1))
 
-    def keys(self) -> pyarrow.LargeBinaryArray:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def keys(self) -> pa.LargeBinaryArray:
         tag, nothing = (pa.scalar(b, pa.large_binary()) for b in (self.tag, b""))
         return pc.binary_join_element_wise(tag, self.values, nothing)
 
@@ -190,7 +178,7 @@ class Ticks(_NoNumbers):
     def __len__(self) -> int:
         return len(self.values)
 
-    def keys(self) -> pyarrow.LargeBinaryArray:
+    def keys(self) -> pa.LargeBinaryArray:
         """See `Cells.keys`: whole seconds, and nanoseconds beyond them."""
         if self.per_second == 0:
             seconds, rest = self.values * 86400, np.zeros_like(self.values)
@@ -217,9 +205,7 @@ class Coded:
     def codes(self, levels: Sequence[Level]) -> Codes:
         return np.append(self.entries.codes(levels), np.int32(-1))[self.places()]
 
-    def keys(self) -> pyarrow.LargeBinaryArray:
-        import pyarrow as pa
-
+    def keys(self) -> pa.LargeBinaryArray:
         places = self.places()
         return self.entries.keys().take(pa.array(places, mask=places == len(self.entries)))
 
@@ -244,9 +230,7 @@ class Joined:
     def codes(self, levels: Sequence[Level]) -> Codes:
         return np.concatenate([part.codes(levels) for part in self.parts])
 
-    def keys(self) -> pyarrow.LargeBinaryArray:
-        import pyarrow as pa
-
+    def keys(self) -> pa.LargeBinaryArray:
         return pa.concat_arrays([part.keys() for part in self.parts])
 
 
@@ -258,10 +242,8 @@ def _bytes(values: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
 
 def _fixed_keys(
     tag: bytes, payload: NDArray[np.uint8], missing: Flags | None
-) -> pyarrow.LargeBinaryArray:
+) -> pa.LargeBinaryArray:
     """Return keys of one tag whose payloads, the rows of an array, have one length."""
-    import pyarrow as pa
-
     rows, width = payload.shape
     content = np.empty((rows, 1 + width), dtype=np.uint8)
     content[:, 0] = tag[0]

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from dpreg.base.later import ds, pa
 from dpreg.data.source import RowSource
 
 
@@ -32,11 +33,8 @@ def open_source(data: Any) -> RowSource:
     if package == "pyspark":
         return engines.SparkSource(data)
     if package == "pyarrow":
-        import pyarrow
-        import pyarrow.dataset
-
-        if isinstance(data, pyarrow.dataset.Dataset):
+        if isinstance(data, ds.Dataset):
             return parquet.dataset_source(data)
-        if isinstance(data, pyarrow.RecordBatchReader):
+        if isinstance(data, pa.RecordBatchReader):
             return parquet.reader_source(data)
     return frames.frame_source(data)

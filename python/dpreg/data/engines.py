@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.errors import SchemaError, a_kind
+from dpreg.base.later import duckdb, pa
 from dpreg.base.levels import Level
 from dpreg.data.arrow import arrow_schema
 from dpreg.data.cells import Cells
@@ -27,14 +28,11 @@ from dpreg.data.source import BATCH_ROWS, Batch, RowSource, StreamSource, quietl
 
 def duckdb_source(relation: Any) -> RowSource:
     """Return a DuckDB relation as a source.  An ENUM declares the levels of a factor."""
-    import duckdb
-    import pyarrow
-
     if not isinstance(relation, duckdb.DuckDBPyRelation):
         problem = f"must be a relation of DuckDB, not {a_kind(relation)}"
         raise SchemaError("data", problem, "write connection.sql('select ...')")
     kinds: list[tuple[str, Any]] = list(zip(relation.columns, relation.types, strict=True))
-    schema = arrow_schema(pyarrow.schema([(name, _arrow_type(str(kind))) for name, kind in kinds]))
+    schema = arrow_schema(pa.schema([(name, _arrow_type(str(kind))) for name, kind in kinds]))
     levels = {name: tuple(kind.children[0][1]) for name, kind in kinds if kind.id == "enum"}
     columns = {
         name: Column(name, "categorical", levels[name], holds="text") if name in levels else column
@@ -54,13 +52,10 @@ def _arrow_type(kind: str) -> Any:
 
     Whatever is asked of the relation itself, if only for no rows, may run a part of it.
     """
-    import duckdb
-    import pyarrow
-
     try:
         table = duckdb.connect().sql(f"select null::{kind} as x").to_arrow_table()
     except duckdb.Error:  # a type of an extension
-        return pyarrow.null()
+        return pa.null()
     return table.schema.types[0]
 
 
@@ -75,12 +70,10 @@ def ibis_source(table: Any) -> RowSource:
 
 def _as_batches_have_it(schema: Any) -> Any:
     """Return the Arrow schema of an ibis table; batches have durations as DuckDB's intervals."""
-    import pyarrow
-
-    interval = pyarrow.month_day_nano_interval()
+    interval = pa.month_day_nano_interval()
     fields = schema.to_pyarrow()
-    return pyarrow.schema(
-        [(f.name, interval if pyarrow.types.is_duration(f.type) else f.type) for f in fields]
+    return pa.schema(
+        [(f.name, interval if pa.types.is_duration(f.type) else f.type) for f in fields]
     )
 
 
@@ -176,8 +169,6 @@ def _quoted(name: str) -> str:
 
 def _of_batches(task: Task) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         first = next(batches, None)
         if first is None:
             return

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.errors import SchemaError, a_kind, write
+from dpreg.base.later import pa, pd, pl
 from dpreg.data.arrow import PER_SECOND, arrow_cells, arrow_column, arrow_schema
 from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
@@ -75,8 +76,6 @@ def _table_source(table: Any) -> RowSource:
 
 
 def _polars_source(frame: Any) -> RowSource:
-    import polars as pl
-
     lazy = isinstance(frame, pl.LazyFrame)
     types = frame.collect_schema()
     columns = {str(name): _polars_column(str(name), kind) for name, kind in types.items()}
@@ -92,8 +91,6 @@ def _polars_source(frame: Any) -> RowSource:
 
 
 def _polars_column(name: str, kind: Any) -> Column:
-    import polars as pl
-
     if kind == pl.Enum:
         return Column(name, "categorical", tuple(kind.categories.to_list()), holds="text")
     if kind.is_numeric() or kind == pl.Boolean:
@@ -146,8 +143,6 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
             return _masked_column(name, values)
         return _numpy_column(name, values.dtype, lambda: values)
     if hasattr(values, "dtype"):
-        import pandas as pd
-
         if isinstance(values, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
             return _pandas_column(name, values.dtype, lambda: pd.Series(values))
         # Of other packages: their arrays become numpy's.
@@ -160,8 +155,6 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
 
 def _pandas_column(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
     """Return a column of pandas and how to slice it; `series` is called when it is read."""
-    import pandas as pd
-
     if isinstance(dtype, pd.CategoricalDtype):
         return _category(name, dtype, series)
     if isinstance(dtype, pd.ArrowDtype):
@@ -190,8 +183,6 @@ def _unread(part: slice) -> Cells:
 
 
 def _of_series(series: Callable[[], Any]) -> Sliced:
-    import pyarrow as pa
-
     return _of_arrow(lambda part: pa.array(series().iloc[part].array))
 
 
@@ -199,8 +190,6 @@ def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
     """Slice what becomes an Arrow array, in chunks or in one."""
 
     def cells(part: slice) -> Cells:
-        import pyarrow as pa
-
         found = array(part)
         return _of_chunks(found) if isinstance(found, pa.ChunkedArray) else arrow_cells(found)
 
@@ -209,8 +198,6 @@ def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
 
 def _of_chunks(chunks: Any) -> Cells:
     """Return the cells of all chunks."""
-    import pyarrow as pa
-
     if chunks.num_chunks < 2 or not pa.types.is_dictionary(chunks.type):
         return arrow_cells(chunks.combine_chunks())
     # Arrow puts together no dictionaries of which one has an empty entry, and entries are data.

@@ -13,16 +13,14 @@ import struct
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.later import pa
 from dpreg.base.levels import Level
 from dpreg.data.cells import MOST_WHOLE, NANOS, Codes, Numbers
-
-if TYPE_CHECKING:
-    import pyarrow
 
 # A double beyond holds whole numbers only, and this many bits hold any integer of a container.
 _INTEGER_BYTES = 16
@@ -45,9 +43,7 @@ class Objects:
         found = (wanted.get(_plain(cell), -1) for cell in self.values)
         return np.fromiter(found, np.int32, len(self.values))
 
-    def keys(self) -> pyarrow.LargeBinaryArray:
-        import pyarrow as pa
-
+    def keys(self) -> pa.LargeBinaryArray:
         return pa.array([_key(cell) for cell in self.values], pa.large_binary())
 
 

@@ -8,22 +8,16 @@ import re
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpreg.base.errors import SchemaError
+from dpreg.base.later import ds, pa, pq
 from dpreg.data.arrow import arrow_schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
-
-if TYPE_CHECKING:
-    import pyarrow
-    import pyarrow.dataset
 
 
 def parquet_source(path: str | os.PathLike[str]) -> RowSource:
     """Return a Parquet file as a source."""
-    import pyarrow
-    import pyarrow.parquet as pq
-
     name = os.fsdecode(path)
     if re.match(r"(https?|ftp)://", name):
         raise SchemaError("data", f"cannot read {name!r}: it is not a file", "download it first")
@@ -32,7 +26,7 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
         schema = pq.read_schema(name)
     except FileNotFoundError:
         raise SchemaError("data", f"cannot read {name!r}: there is no such file") from None
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise SchemaError("data", f"cannot read {name!r} as Parquet: {error}") from None
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
@@ -81,7 +75,7 @@ def _begins_as_parquet(path: str) -> bool:
 _HIVE = re.compile(r"([^/=]+)=[^/]*")
 
 
-def dataset_source(dataset: pyarrow.dataset.Dataset) -> RowSource:
+def dataset_source(dataset: ds.Dataset) -> RowSource:
     """Return a pyarrow dataset as a source: a column that is not asked for is not read."""
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
@@ -99,20 +93,15 @@ def files_source(paths: str | Sequence[str | os.PathLike[str]]) -> RowSource:
         are those of the first file by name; a folder named ``region=north`` makes a column
         ``region`` of text.
     """
-    import pyarrow
-    import pyarrow.dataset as ds
-
     files = _files(paths)
     refuse_other_files(files[0])
     keys = _HIVE.findall(os.path.dirname(files[0]))
     try:
         # Text whatever the names are: numbers, if all that are there happen to be some, would
         # make the type of the column depend on the rows that there are.
-        flavour = ds.partitioning(
-            pyarrow.schema([(key, pyarrow.string()) for key in keys]), flavor="hive"
-        )
+        flavour = ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
         return dataset_source(ds.dataset(files, format="parquet", partitioning=flavour))
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise SchemaError("data", f"cannot read {files[0]!r} as Parquet: {error}") from None
 
 
@@ -141,7 +130,7 @@ def _hidden(path: str, root: str) -> bool:
 _read: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def reader_source(reader: pyarrow.RecordBatchReader) -> RowSource:
+def reader_source(reader: pa.RecordBatchReader) -> RowSource:
     """Return a stream that can be read once as a source.
 
     Raises SchemaError if it was read before.

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Flags, Integers
+from dpreg.base.later import pa
 from dpreg.data.cells import by_entry
-
-if TYPE_CHECKING:
-    import pyarrow
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,7 +50,7 @@ class UnitNumbers:
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
-    def labels(self, keys: pyarrow.LargeBinaryArray) -> Integers:
+    def labels(self, keys: pa.LargeBinaryArray) -> Integers:
         """Return the number of the unit of each row, -1 where a key is missing.
 
         Equal keys have one number, different keys different ones, in this batch and all others.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpreg.base.errors import BudgetError, got
 from dpreg.base.keywords import hinted
+from dpreg.base.later import Axes, pd
 from dpreg.base.levels import Level
 from dpreg.base.text import drawn
 from dpreg.privacy.account import Account, Spendable, now
@@ -16,10 +17,6 @@ from dpreg.privacy.ledger import FileLedger, MemoryLedger
 from dpreg.privacy.partition import Partition, declaration
 from dpreg.privacy.statement import frame_of, line_of, page_of, shares_of
 from dpreg.privacy.totals import accounting_from, accounting_of, check_header
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 # When nobody says.
 DELTA = 1e-5

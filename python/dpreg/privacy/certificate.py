@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpreg.base.later import pd
 from dpreg.base.text import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # What every release from a formula and a table takes as public.
 PUBLIC = ("formula", "column names and types", "levels", "eps, delta and all options")
@@ -151,14 +150,10 @@ class Certificate:
         DataFrame
             Columns what, share, noise and sensitivity.
         """
-        import pandas as pd
-
         rows = [(p.label, p.cost, p.noise, p.sensitivity) for p in self.parts]
         return pd.DataFrame(rows, columns=list(_HEAD))
 
     def _repr_html_(self) -> str:
-        import html
-
         return f"<p>{html.escape(self.brief)}</p>\n" + self.to_frame().to_html(na_rep="")
 
     def __str__(self) -> str:

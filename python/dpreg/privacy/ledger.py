@@ -16,13 +16,11 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from dpreg.base.errors import BudgetError, Options, Words, got
+from dpreg.base.later import sqlite3
 from dpreg.privacy.charge import Entry
-
-if TYPE_CHECKING:
-    import sqlite3
 
 Entries = tuple[Entry, ...]
 
@@ -135,8 +133,6 @@ class FileLedger:
 
     def _make(self, header: Mapping[str, Any]) -> None:
         """Make the file whole before it has its name, so that nobody finds a part of it."""
-        import sqlite3
-
         draft = f"{self.path}.{os.getpid()}.{threading.get_ident()}.new"
         text = json.dumps(header)
         try:
@@ -159,8 +155,6 @@ class FileLedger:
     @contextlib.contextmanager
     def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
         """Open the file for one transaction, which is on disk when this ends without an error."""
-        import sqlite3
-
         if not os.path.exists(self.path):
             raise self._lost() if self.path in _SEEN else self._missing()
         if os.path.getsize(self.path) == 0:
@@ -181,8 +175,6 @@ class FileLedger:
 
     def _read(self, database: sqlite3.Connection) -> tuple[str, Entries, tuple[str, ...]]:
         """Return the header, all entries, and the hash of each."""
-        import sqlite3
-
         try:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             of_file = database.execute("SELECT header, entries, last FROM ledger").fetchall()
@@ -209,8 +201,6 @@ class FileLedger:
         return header, tuple(entries), tuple(hashes)
 
     def _unusable(self, error: sqlite3.OperationalError) -> BudgetError:
-        import sqlite3
-
         # Errors that Python itself raises have no code.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             problem = f"{self.path!r} was locked by another process for {_PATIENCE:g} seconds, and "

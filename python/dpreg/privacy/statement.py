@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpreg.base.later import pd
 from dpreg.base.text import counted
 from dpreg.privacy.account import composed
 from dpreg.privacy.accounting import Accounting
 from dpreg.privacy.charge import Charge
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Columns of a table of charges, and what is in them: of the charge, or of what was paid.
 _WORDS = ("time", "user", "data", "label", "formula", "method")
@@ -33,8 +32,6 @@ def columns_of(charges: Sequence[Charge]) -> dict[str, list[Any]]:
 
 def frame_of(charges: Sequence[Charge]) -> pd.DataFrame:
     """Return one row per charge."""
-    import pandas as pd
-
     return pd.DataFrame(columns_of(charges))
 
 
@@ -51,8 +48,6 @@ def shares_of(accounting: Accounting, charges: Sequence[Charge]) -> tuple[str, l
 
 def page_of(accounting: Accounting, charges: Sequence[Charge]) -> str:
     """Return the line and the table as HTML."""
-    import html
-
     line = html.escape(line_of(accounting, charges))
     return f"<p>{line}</p>\n" + frame_of(charges).to_html(na_rep="")
 

@@ -15,7 +15,9 @@ converter : the same both ways, for ``(rpy2.robjects.default_converter + convert
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from dpreg.base.later import pd
 
 try:
     import rpy2.rinterface as ri
@@ -33,9 +35,6 @@ from dpreg.faces.bridge import call as bridge
 from dpreg.faces.bridge.answers import fields
 from dpreg.faces.bridge.words import told_in_r
 from dpreg.r._convert import frame_from_r, from_sexp, in_notebooks, to_sexp
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["converter", "from_r", "to_r"]
 

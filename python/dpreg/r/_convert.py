@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import rpy2.rinterface as ri
 from numpy.typing import NDArray
 
 from dpreg import DPResults, NotReleased
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from dpreg.base.later import pd
 
 _NA_INTEGER = -(2**31)
 
@@ -74,8 +71,6 @@ def to_sexp(value: Any) -> Any:
 
 def frame_from_r(frame: Any) -> pd.DataFrame:
     """Return a pandas data frame; nothing in it shares memory with R."""
-    import pandas as pd
-
     if not isinstance(frame, ri.ListSexpVector) or "data.frame" not in frame.rclass:
         raise TypeError(f"from_r needs an R data frame, not {_described(frame)}")
     # A data frame without columns has names all the same, but not always.
@@ -112,8 +107,6 @@ def _described(value: Any) -> str:
 
 
 def _series(column: Any) -> Any:
-    import pandas as pd
-
     classes = set(column.rclass)
     if isinstance(column, ri.StrSexpVector):
         cells = [None if v is ri.NA_Character else str(v) for v in column]

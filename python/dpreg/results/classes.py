@@ -5,22 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
+from dpreg.base.later import pd
 from dpreg.base.levels import Level
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
 from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Of a coefficient, relative to it or to 1, for numeric derivatives.
 _STEP = 1e-5
@@ -84,8 +82,6 @@ class OfClasses(StackedResults):
             One column per class; with an interval one row per row of `data` and class, with columns
             row, class, mean, std err, lower and upper.  NaN where a row is incomplete.
         """
-        import pandas as pd
-
         if interval not in (None, "confidence"):
             raise unusable("interval", (Value(None), " or ", Value("confidence")), interval)
         if which not in ("mean", "class"):
@@ -116,8 +112,6 @@ class OfClasses(StackedResults):
             One row per class and column of the formula, with columns class, term, dy/dx, std err,
             z, P>|z|, lower and upper.  Of a dummy it is the derivative, not the difference.
         """
-        import pandas as pd
-
         alpha = check_alpha(alpha)
         X = self._new(data, winsorise=False).X
         if not len(X):
@@ -233,8 +227,6 @@ class OfClasses(StackedResults):
 
 def _most_probable(chances: pd.DataFrame) -> pd.Series:
     """Return the class of the largest probability, None where a row is incomplete."""
-    import pandas as pd
-
     largest = chances.to_numpy().argmax(axis=1)
     missing = chances.isna().any(axis=1).to_numpy()
     values = [None if gone else chances.columns[k]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.later import pd
 from dpreg.estimation.inference.law import TailLaw, check_alpha
-from dpreg.results.summary import Summary, table_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from dpreg.results.summary import Shown, Summary, table_of
 
 # Eigenvalues of a covariance below this share of the largest count as 0.
 _SINGULAR = 1e-12
@@ -29,8 +25,8 @@ _BONFERRONI = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contrasts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Contrasts(Shown):
     """Linear combinations of coefficients, each tested by itself.
 
     Attributes
@@ -77,8 +73,6 @@ class Contrasts:
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """One row for each combination: coef, std err, z, P>|z|, lower, upper."""
-        import pandas as pd
-
         lower, upper = self.conf_int(alpha).T
         return pd.DataFrame(
             {
@@ -97,12 +91,6 @@ class Contrasts:
         null = [f"{value:g}" for value in self.null]
         table = table_of(self.summary_frame(alpha), alpha, "Test for Constraints", null)
         return Summary((table,), tuple(f"Note: {note}." for note in self.notes))
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
 
 
 @dataclass(frozen=True, slots=True)

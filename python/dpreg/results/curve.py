@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special, stats
 
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.later import Axes, pd
 from dpreg.base.options import is_number, is_whole
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.concordance import concordance
@@ -28,10 +29,6 @@ from dpreg.results.between_groups import Concordance, LogRank
 from dpreg.results.curve_summary import curve_summary, lines_below
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, said_below
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 Columns = dict[str, Any]
 
@@ -101,8 +98,6 @@ class DPCurve(Saved):
             error and privacy noise.  Where too few are at risk, survival is NaN, and between 0 and
             the upper limit before.
         """
-        import pandas as pd
-
         return pd.DataFrame(self._columns(alpha, simultaneous=simultaneous))
 
     def _columns(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Columns:
@@ -155,8 +150,6 @@ class DPCurve(Saved):
             up to `time`.  The hazard is taken to be constant within an interval.  Groups are
             independent, so variances of differences add up.
         """
-        import pandas as pd
-
         return pd.DataFrame(self._means(time, alpha)).set_index("group")
 
     def _means(self, time: float | None = None, alpha: float = 0.05) -> Columns:
@@ -185,8 +178,6 @@ class DPCurve(Saved):
             One row per group: time, lower and upper, where the curve and its pointwise limits cross
             1 - `q`; NaN where they do not.
         """
-        import pandas as pd
-
         return pd.DataFrame(self._quantiles(q, alpha)).set_index("group")
 
     def _quantiles(self, q: float = 0.5, alpha: float = 0.05) -> Columns:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpreg.base.later import pd
 from dpreg.results.summary import Summary, cell, laid_out, limit_headers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Rows of a group that are shown.
 _SHOWN_ROWS = 12

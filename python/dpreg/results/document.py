@@ -11,7 +11,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, NegativeBinom
 from dpreg.estimation.inference.residuals import FitStats
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.described import why_absent
-
-if TYPE_CHECKING:
-    from dpreg.results.summary import Summary
+from dpreg.results.summary import Shown
 
 _COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
 # With bounds where a term makes a basis of the column.
@@ -30,7 +28,7 @@ _KINDS = ("residual", "pearson", "response")
 _FAMILY = {"name": str, "link": str, "loss": str, "level": (float, None)}
 
 
-class Saved:
+class Saved(Shown):
     """A result that is saved as JSON, and shown as its summary.
 
     A class says in `_document` what to say of something else, the kind, and the number of the
@@ -71,16 +69,6 @@ class Saved:
     @classmethod
     def _check(cls, data: Mapping[str, Any]) -> None:
         """Raise a ValueError that names the first field which does not go with the others."""
-
-    def summary(self) -> Summary:
-        """Return what to show, printable as text, HTML and LaTeX."""
-        raise NotImplementedError
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def __repr__(self) -> str:
-        return str(self.summary())
 
 
 def _plain(value: Any) -> Any:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import NORMAL, check_alpha
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.contrasts import coefficient_columns
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, cell, laid_out, limit_headers, said_below
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 # Of the means: the effect, and each of them.
 _SHOWN = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -147,8 +144,6 @@ class DPEffect(Saved):
             Columns coef, std err, sampling, privacy, z, P>|z|, lower and upper, as of
             `DPResults.tidy`.
         """
-        import pandas as pd
-
         found = self._columns(alpha)
         return pd.DataFrame(found, index=pd.Index(self._labels(), name="term"))
 

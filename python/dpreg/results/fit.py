@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpreg.base.errors import Choice, Value, unusable
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.keywords import hinted
+from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results import predict
@@ -20,10 +21,6 @@ from dpreg.results.document import Saved, check_fit
 from dpreg.results.fitted import estimated
 from dpreg.results.summary import Summary, summarize
 from dpreg.results.testing import LinearTests
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 # Without slots: with them Python 3.11 raises a TypeError when an unknown attribute is set.
@@ -131,8 +128,6 @@ class DPResults(Saved, LinearTests):
             Columns coef, std err, sampling, privacy, z, P>|z|, lower, upper, clipping.  The
             square of `std err` is the sum of the squares of `sampling` and `privacy`.
         """
-        import pandas as pd
-
         alpha = check_alpha(alpha)
         error, unknown = self._standard_errors(), np.full(len(self.names), np.nan)
         sampling = unknown if self.sampling is None else self.sampling

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.base.keywords import hinted
+from dpreg.base.later import pd
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats
 from dpreg.estimation.inference.start import Start
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.described import DescribedModel
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Table = TypeVar("Table", "pd.DataFrame", "pd.Series[Any]")
 
@@ -81,8 +79,6 @@ class Fitted:
     @hinted("cov_params")
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the coefficients, sampling and privacy together."""
-        import pandas as pd
-
         names = list(self.names)
         table = pd.DataFrame(self._known_covariance, index=names, columns=names)
         return estimated(estimated(table).T)
@@ -97,6 +93,4 @@ class Fitted:
         return np.sqrt(np.diag(self._known_covariance))
 
     def _series(self, values: Doubles, name: str) -> pd.Series:
-        import pandas as pd
-
         return pd.Series(values, index=pd.Index(self.names, name="term"), name=name)

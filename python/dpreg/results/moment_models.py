@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.later import pd
 from dpreg.base.options import is_whole
 from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.joint_moments import SquaredNorm
@@ -18,10 +18,6 @@ from dpreg.results.fit import DPResults
 from dpreg.results.models import Model, Models
 from dpreg.results.predict import schema_from_dict
 from dpreg.results.summary import Summary, cell, laid_out, privacy_note
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # All subsets of more terms than this take minutes.
 _MOST_TERMS = 14
@@ -59,8 +55,6 @@ def rsquared(moments: Models, model: Model, alpha: float) -> dict[str, float]:
 
 def compare_models(moments: Models, models: list[Model]) -> pd.DataFrame:
     """Return one row a model, by BIC: see `DPMoments.compare`."""
-    import pandas as pd
-
     if not models or len({model.response for model in models}) > 1:
         raise ArgumentError("formulas", "must be one or more models of one response")
     total = moments.total(models[0].response)
@@ -120,8 +114,6 @@ def all_subsets(moments: Models, formula: str, best: int) -> pd.DataFrame:
 
 def inflation(moments: Models, model: Model) -> pd.Series:
     """Return variance inflation factors: see `DPMoments.vif`."""
-    import pandas as pd
-
     values = []
     for name in model.names:
         others = tuple(other for other in model.names if other != name)

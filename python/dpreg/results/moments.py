@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpreg.base.errors import ArgumentError
 from dpreg.base.keywords import hinted
+from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.results import moment_models
 from dpreg.results.contrasts import WaldTest
@@ -17,10 +18,6 @@ from dpreg.results.document import Saved
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Models
 from dpreg.results.summary import Summary
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -144,8 +141,6 @@ class DPMoments(Saved, Models):
             rsquared, lower, upper, sampling, privacy: the last two are standard errors, the
             first of them for rows with a normal law.
         """
-        import pandas as pd
-
         return pd.Series(moment_models.rsquared(self, self.model(formula), alpha))
 
     def compare(self, formulas: Sequence[str]) -> pd.DataFrame:
@@ -188,8 +183,6 @@ class DPMoments(Saved, Models):
         return moment_models.summarize_moments(self)
 
     def _labelled(self, which: int) -> pd.DataFrame:
-        import pandas as pd
-
         labels = pd.Index(self.names)
         return pd.DataFrame(moment_models.correlations(self)[which], index=labels, columns=labels)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.later import pd
 from dpreg.data.classes import Baseline
 from dpreg.results.classes import OfClasses
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,8 +55,6 @@ class DPMultinomial(OfClasses):
     @property
     def coefficients(self) -> pd.DataFrame:
         """Coefficients with one column per class after the first, as statsmodels lays them out."""
-        import pandas as pd
-
         values = self.estimates.reshape(self.classes.count, -1).T
         rows = pd.Index(["Intercept", *self.classes.covariates], name="term")
         return pd.DataFrame(values, index=rows, columns=list(self.levels[1:]))

@@ -9,7 +9,7 @@ from typing import Any
 from dpreg.base.errors import PYTHON, Face, Words, told
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import parsed, reading, template
-from dpreg.results.summary import Summary, privacy_note
+from dpreg.results.summary import Shown, Summary, privacy_note
 
 _KIND, _FORMAT = "dpreg_not_released", 1
 _DOCUMENT = {
@@ -18,7 +18,7 @@ _DOCUMENT = {
 }  # fmt: skip
 
 
-class NotReleased(Exception):  # noqa: N818
+class NotReleased(Shown, Exception):  # noqa: N818
     """The mechanism declined to release; the budget is spent and nothing else is revealed.
 
     A value, not an error: `dp_lm` *returns* it, because an exception that depended on the
@@ -130,14 +130,6 @@ class NotReleased(Exception):  # noqa: N818
                 "object to see why, or test `fit.released`"
             )
         raise AttributeError(name)
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-    __str__ = __repr__
 
 
 _OF_A_MODEL = (

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.later import pd
 from dpreg.data.classes import Ordered
 from dpreg.results.classes import OfClasses
 from dpreg.results.summary import Summary
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)

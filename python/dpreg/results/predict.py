@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, SchemaError, add, write
 from dpreg.base.families import Family
+from dpreg.base.later import pd
 from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
 from dpreg.data.formula.parse import effects_as_terms, split_effects
@@ -20,9 +21,6 @@ from dpreg.estimation.inference.law import NORMAL
 from dpreg.estimation.inference.residuals import FitStats
 from dpreg.results.contrasts import covariances_known, errors_where_known, wald_columns
 from dpreg.results.fitted import Fitted, estimated
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
@@ -66,8 +64,6 @@ class NewRows:
 
     def series(self, values: Doubles) -> pd.Series:
         """Return one value a row of the new data, NaN for incomplete rows."""
-        import pandas as pd
-
         result = np.full(self.total, np.nan)
         result[self.kept] = values
         return pd.Series(result, index=self.index, name="prediction")
@@ -79,8 +75,6 @@ class NewRows:
 
         values: shape (complete rows, labels, names).
         """
-        import pandas as pd
-
         table = np.full((self.total, *values.shape[1:]), np.nan)
         table[self.kept] = values
         index = range(self.total) if self.index is None else self.index
@@ -132,8 +126,6 @@ def design_rows(
 
 def _index_of(data: Any) -> pd.Index | None:
     """Return the index of a pandas data frame, so that predictions align with it."""
-    import pandas as pd
-
     return data.index if isinstance(data, pd.DataFrame) else None
 
 
@@ -153,8 +145,6 @@ def mean_intervals(
     The ends of an interval are the means at those of the linear predictor's; one that lies beyond
     `limits`, to which the mean itself is moved, reaches to it.
     """
-    import pandas as pd
-
     covariance = fit._known_covariance
     # A coefficient without a known error only matters where its regressor is not 0.
     error = errors_where_known(rows.X, covariance)
@@ -233,8 +223,6 @@ def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     The average over rows i of mu'(x_i'b) b_j has the derivative, in b_k, of the average of
     mu'(x_i'b) [j = k] + mu''(x_i'b) x_ik b_j.
     """
-    import pandas as pd
-
     X = design_rows(fit.formula, fit.schema, data, fit.names).X
     if not len(X):
         raise ArgumentError("data", "has no complete row to average over")
@@ -252,8 +240,6 @@ def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
 
 def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     """Return R squared and sigma with intervals; see `DPResults.fit_stats`."""
-    import pandas as pd
-
     if stats is None:
         raise ArgumentError("fit_stats", "was not asked for", (*add("fit_stats", True), " to the "
                             "call, which pays for it"))  # fmt: skip

@@ -6,16 +6,14 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpreg.base.later import pd
 from dpreg.base.text import counted, wrapped
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fitted import Fitted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TITLES = {
     "gaussian": "Linear",
@@ -82,6 +80,24 @@ class Summary:
 
     def __str__(self) -> str:
         return self.as_text()
+
+    __repr__ = __str__
+
+
+class Shown:
+    """What is shown as its summary, in a terminal and in a notebook."""
+
+    __slots__ = ()
+
+    def summary(self) -> Summary:
+        """Return what to show, printable as text, HTML and LaTeX."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def __str__(self) -> str:
+        return str(self.summary())
 
     __repr__ = __str__
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, add
 from dpreg.base.families import POISSON
+from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.data.formula.surv import SurvFormula
 from dpreg.data.periods import EXPOSURE, Periods
@@ -23,10 +24,6 @@ from dpreg.results.fitted_periods import FittedPeriods
 from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 _TITLE = "Proportional Hazards"
 # Larger cumulative hazards are certain events, and smaller ones none.
@@ -138,8 +135,6 @@ class DPSurvival(StackedResults):
             One row per interval: start, stop, hazard per unit of time with pointwise limits lower
             and upper, and cumulative, the cumulative hazard at its end.
         """
-        import pandas as pd
-
         return pd.DataFrame(self._baseline(alpha))
 
     def _baseline(self, alpha: float) -> dict[str, Doubles]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, add, closest, shown
+from dpreg.base.later import pd
 from dpreg.results.contrasts import (
     Contrasts,
     WaldTest,
@@ -20,9 +21,6 @@ from dpreg.results.contrasts import (
 )
 from dpreg.results.fitted import Fitted
 from dpreg.results.predict import term_columns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ARGUMENT = "r_matrix"
 _LIKE = "write it like 'a = 2 * b, c = 0'"
@@ -119,8 +117,6 @@ class LinearTests(Fitted):
         ArgumentError
             If the fit has no standard errors, or was not made from a formula on columns.
         """
-        import pandas as pd
-
         terms = self._terms()
         covariance = self._any_covariance()
         rows = []

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+from dpreg.base.later import pd
 
 # Worst to best, but for color: best to worst.
 _LEVELS = {
@@ -32,8 +29,6 @@ def load_diamonds() -> pd.DataFrame:
     >>> dpreg.load_diamonds().shape
     (53940, 10)
     """
-    import pandas as pd
-
     table = resources.files("dpreg.data.datasets").joinpath("diamonds.parquet")
     with resources.as_file(table) as path:
         diamonds = pd.read_parquet(path)

@@ -20,6 +20,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import FormulaError
+from dpreg.base.later import pd
 from dpreg.data.formula.encoded import encoded, quiet, ranges_of_bases, ranges_of_levels
 from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, probe
@@ -276,8 +277,6 @@ class FormulaSpec:
     def _encoded(
         self, columns: Mapping[str, Any], part: slice, *, response: bool
     ) -> tuple[Doubles, Doubles | None]:
-        import pandas as pd
-
         rows = range(part.start, part.stop)
         frame = pd.DataFrame({name: values[part] for name, values in columns.items()}, index=rows)
         with quiet():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg.base.later import pd
 from dpreg.base.levels import Level
 from dpreg.data.schema import Column, Schema
 
@@ -22,8 +23,6 @@ def probe(schema: Schema, *, longer: int = 0) -> Any:
 
     It shows every level once, and columns with bounds from one end to the other.
     """
-    import pandas as pd
-
     shown = [len(c.levels or ()) for c in schema.columns.values()]
     across = [_ACROSS for c in schema.columns.values() if c.bounds]
     size = max([2, *shown, *across]) + longer
@@ -38,8 +37,6 @@ def probe(schema: Schema, *, longer: int = 0) -> Any:
 
 def grid(schema: Schema, needed: Iterable[str], variables: set[str]) -> Any:
     """Make a table with every combination of the levels of some columns; None if too many."""
-    import pandas as pd
-
     crossed = [c for n, c in schema.columns.items() if n in variables and c.levels]
     sizes = [len(c.levels or ()) for c in crossed]
     rows = math.prod(sizes)
@@ -60,8 +57,6 @@ def grid(schema: Schema, needed: Iterable[str], variables: set[str]) -> Any:
 
 def categorical(codes: NDArray[Any], levels: Sequence[Level]) -> Any:
     """Return a pandas category of these levels, missing where a code is -1."""
-    import pandas as pd
-
     categories: Any = list(levels)
     return pd.Categorical.from_codes(codes, categories=categories)
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpreg.base.errors import ArgumentError, Choice, unusable, write
+from dpreg.base.later import Axes
 from dpreg.base.text import drawn
 from dpreg.estimation.planning.forecast import Model
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Planned(ABC):

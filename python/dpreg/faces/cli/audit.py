@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+import dpreg
 from dpreg.faces.cli.shell import BROKEN, DONE, INTERRUPTED, command, needs_writable
 
 _PAIRS = 1000
@@ -69,9 +70,7 @@ def audit(
     for name, value in of_replays.items():
         if value is not None:
             raise click.UsageError(f"{name} needs --replay")
-    from dpreg import audit
-
-    made = audit.black_box if black_box else audit.audit
+    made = dpreg.audit.black_box if black_box else dpreg.audit.audit
     report = made(
         full=full, seed=seed, progress=lambda name: print(f"dpreg: {name}", file=sys.stderr)
     )
@@ -81,9 +80,7 @@ def audit(
 
 def _replay(pairs: int, first: int, seconds: float, json: str | None, seed: int) -> int:
     needs_writable(json, "--json")
-    from dpreg.audit import replay
-
-    start = time.monotonic()
+    replay, start = dpreg.audit.replay, time.monotonic()
 
     def progress(number: int) -> None:
         done = number - first

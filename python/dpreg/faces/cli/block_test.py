@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+import dpreg
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.release import releasing, shared
 from dpreg.faces.cli.shell import Outputs, command, release_and_tell
@@ -36,10 +37,8 @@ def block_test(given: dict[str, Any], outputs: Outputs) -> int:
     STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
     DATA is the path of a Parquet file.  MODULE is looked for in this folder too.
     """
-    from dpreg.calls.block_test import dp_test
-
     given["statistic"] = function_of(given["statistic"])
-    return release_and_tell(dp_test, given, outputs, "testing blocks")
+    return release_and_tell(dpreg.dp_test, given, outputs, "testing blocks")
 
 
 def function_of(text: str) -> Callable[..., Any]:

@@ -9,7 +9,11 @@ from typing import Any
 
 import click
 
-from dpreg.faces.cli.shell import BROKEN, DONE, command, needs_writable
+import dpreg
+from dpreg.base.errors import ArgumentError, BudgetError
+from dpreg.base.text import counted
+from dpreg.faces.cli.release import listed, number, pair, stratum_of
+from dpreg.faces.cli.shell import BROKEN, DONE, command, needs_writable, refused
 
 _PAGE = """\
 <!doctype html>
@@ -44,23 +48,11 @@ def budget() -> None:
 @click.option("--mu", type=float, help="Total mu of gdp accounting, instead of --eps.")
 @click.option("--rho", type=float, help="Total rho of zcdp accounting, instead of --eps.")
 @click.option("--name", default="", help="Name of the data set.")
-def new(
-    file: str,
-    eps: float | None,
-    delta: float | None,
-    accounting: str | None,
-    mu: float | None,
-    rho: float | None,
-    name: str,
-) -> int:
+def new(file: str, **totals: Any) -> int:
     """Make a budget in a new file."""
-    from dpreg.base.errors import ArgumentError
-    from dpreg.privacy.budget import Budget
-
     if Path(file).exists():
         raise ArgumentError("FILE", f"{file!r} already exists", f"try dpreg budget show {file}")
-    made = Budget(eps, delta, accounting=accounting, mu=mu, rho=rho, ledger=file, name=name)
-    print(made)
+    print(dpreg.Budget(ledger=file, **totals))
     return DONE
 
 
@@ -83,17 +75,13 @@ def partition(file: str, strata: str, text: bool) -> int:
     each unit is in one stratum.  A unit with several of the levels, or with none, is left out.
     The levels are public, and must not be read from the data.
     """
-    from dpreg.base.errors import ArgumentError
-    from dpreg.faces.cli.release import listed, number, pair
-    from dpreg.privacy.budget import Budget
-
     column, typed = pair("COLUMN=A,B,...", strata, "the name of a column and its levels")
     levels: list[Any] = listed(typed)
     numbers = [number(level) for level in levels]
     if not text and not any(isinstance(level, str) for level in numbers):
         levels = numbers
     try:
-        print(Budget.open(file).partition(column, levels))
+        print(dpreg.Budget.open(file).partition(column, levels))
     except ArgumentError as error:
         if error.argument != "levels":
             raise
@@ -107,13 +95,11 @@ def partition(file: str, strata: str, text: bool) -> int:
 @click.option("--plot", metavar="FILE", help="Plot it to a .png, .svg or .pdf file.")
 def show(file: str, html: str | None, plot: str | None) -> int:
     """Say what is left, and who spent what."""
-    from dpreg.privacy.budget import Budget
-
     needs_writable(html, "--html")
     needs_writable(plot, "--plot")
     if plot is not None:
         _needs_matplotlib()
-    kept = Budget.open(file)
+    kept = dpreg.Budget.open(file)
     print(kept)
     for column in kept.partitions:
         print(kept.partition(column))
@@ -133,8 +119,6 @@ def show(file: str, html: str | None, plot: str | None) -> int:
 
 
 def _needs_matplotlib() -> None:
-    from dpreg.base.errors import ArgumentError
-
     try:
         import matplotlib as mpl
     except ImportError:
@@ -148,9 +132,7 @@ def _needs_matplotlib() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with costs and certificates.")
 def charges(file: str, as_json: bool) -> int:
     """List the charges as CSV, or with all details as JSON."""
-    from dpreg.privacy.budget import Budget
-
-    kept = Budget.open(file)
+    kept = dpreg.Budget.open(file)
     if as_json:
         print(json.dumps([charge.to_dict() for charge in kept.charges], indent=2))
     else:
@@ -169,10 +151,7 @@ def spend(
     file: str, label: str, eps: float | None, delta: float, mu: float | None, stratum: str | None
 ) -> int:
     """Charge a release made elsewhere; LABEL says what it is."""
-    from dpreg.faces.cli.release import stratum_of
-    from dpreg.privacy.budget import Budget
-
-    kept = Budget.open(file)
+    kept = dpreg.Budget.open(file)
     payer = kept if stratum is None else stratum_of(kept, file, stratum)
     payer.spend(label, eps, delta, mu=mu)
     print(payer)
@@ -187,15 +166,10 @@ def verify(file: str, seal: str | None) -> int:
 
     Print the seal: keep it where those who can write FILE cannot change it.
     """
-    from dpreg.base.errors import BudgetError
-    from dpreg.base.text import counted
-    from dpreg.faces.cli.shell import refused
-    from dpreg.privacy.budget import Budget
-
     if not Path(file).exists():
-        Budget.open(file)
+        dpreg.Budget.open(file)
     try:
-        kept = Budget.open(file)
+        kept = dpreg.Budget.open(file)
         entries = kept.verify(seal)
     except BudgetError as error:
         refused(error)

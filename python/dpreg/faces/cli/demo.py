@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, TextIO
 
 import click
 
+import dpreg
+from dpreg.base.later import pd
 from dpreg.faces.cli.shell import DECLINED, DONE
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dpreg.results.fit import DPResults
 
 FORMULA = "log(price) ~ log(carat) + color + clarity"
 
@@ -63,15 +60,11 @@ def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
 
 def demo(out: TextIO, picture: str | None = None) -> bool:
     """Fit the diamonds, compare with least squares, and explain both."""
-    from dpreg.calls.lm import dp_lm
-    from dpreg.data.datasets import load_diamonds
-    from dpreg.results.fit import DPResults
-
-    diamonds = load_diamonds()
+    diamonds = dpreg.load_diamonds()
     print(_INTRODUCTION.format(n=len(diamonds), formula=FORMULA), file=out)
-    fit = dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6)
+    fit = dpreg.dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6)
     print(fit.summary(), file=out)
-    if not isinstance(fit, DPResults):
+    if not isinstance(fit, dpreg.DPResults):
         print(_DECLINED, file=out)
         return False
     exact = least_squares(diamonds)
@@ -102,7 +95,7 @@ def _effects(params: pd.Series) -> tuple[float, float]:
     return 100 * (1.1 ** params["log(carat)"] - 1), math.exp(params["clarity[T.IF]"])
 
 
-def _beside(fit: DPResults, exact: pd.DataFrame) -> str:
+def _beside(fit: dpreg.DPResults, exact: pd.DataFrame) -> str:
     lines = [f"  {'coefficient (standard error)':<30}{'least squares':>18}{'private, eps = 1':>20}"]
     for term in fit.names:
         theirs = _with_error(exact["coef"][term], exact["std err"][term])
@@ -115,7 +108,7 @@ def _with_error(estimate: float, error: float) -> str:
     return f"{estimate:.3f} ({error:.3f})" if error == error else "not estimable"
 
 
-def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
+def _draw(fit: dpreg.DPResults, exact: pd.DataFrame, path: str) -> str:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -125,8 +118,8 @@ def _draw(fit: DPResults, exact: pd.DataFrame, path: str) -> str:
 
     figure = Figure(figsize=(7, 6), layout="constrained")
     FigureCanvasAgg(figure)
-    both: dict[str, DPResults | pd.DataFrame] = {"least squares": exact, "private, eps = 1": fit}
-    ax = plot_beside(both, figure.subplots(), terms=fit.names[1:])
+    named: dict[str, Any] = {"least squares": exact, "private, eps = 1": fit}
+    ax = plot_beside(named, figure.subplots(), terms=fit.names[1:])
     ax.set_xlabel("change of log(price), with 95% interval")
     try:
         figure.savefig(path, dpi=150)

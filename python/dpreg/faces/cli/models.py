@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import dpreg
 from dpreg.faces.cli.release import fitting, names, numbers, releasing, shared
 from dpreg.faces.cli.shell import DONE, Outputs, command, release_and_tell, working
 
@@ -32,9 +33,7 @@ def survival(given: dict[str, Any], outputs: Outputs) -> int:
     FORMULA is 'Surv(time, event) ~ age + C(stage)'; DATA is a Parquet file, a folder of such files
     or a pattern.
     """
-    from dpreg.calls.survival import dp_survival
-
-    return release_and_tell(dp_survival, given, outputs)
+    return release_and_tell(dpreg.dp_survival, given, outputs)
 
 
 @command(
@@ -64,13 +63,12 @@ def curve(given: dict[str, Any], outputs: Outputs) -> int:
     FORMULA is 'Surv(time, event) ~ group', or ~ 1 for one curve; DATA is the path of a Parquet
     file.  Restricted means are estimated too.
     """
-    from dpreg.calls.curve import dp_curve
     from dpreg.estimation.inference.law import check_alpha
 
     alpha, simultaneous = check_alpha(given.pop("alpha")), given.pop("simultaneous")
     concordance, event_cuts = given.pop("concordance"), given.pop("event_cuts")
     with working("estimating curves"):
-        found = dp_curve(**given)
+        found = dpreg.dp_curve(**given)
     code = outputs.tell(found, found.summary(alpha, simultaneous=simultaneous), DONE)
     if concordance:
         of = found.concordance(alpha)
@@ -97,9 +95,7 @@ def ordinal(given: dict[str, Any], outputs: Outputs) -> int:
     FORMULA is 'rating ~ age + C(region)', whose response has public levels in their order; DATA is
     a Parquet file, a folder of such files or a pattern.
     """
-    from dpreg.calls.classes import dp_ordinal
-
-    return release_and_tell(dp_ordinal, given, outputs)
+    return release_and_tell(dpreg.dp_ordinal, given, outputs)
 
 
 @command(
@@ -117,9 +113,7 @@ def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
     FORMULA is 'choice ~ age + income', whose response has public levels, the baseline first; DATA
     is a Parquet file, a folder of such files or a pattern.
     """
-    from dpreg.calls.classes import dp_multinomial
-
-    return release_and_tell(dp_multinomial, given, outputs)
+    return release_and_tell(dpreg.dp_multinomial, given, outputs)
 
 
 @command(
@@ -149,6 +143,4 @@ def effect(given: dict[str, Any], outputs: Outputs) -> int:
     FORMULA is 'outcome ~ age + sex', without the treatment; DATA is a Parquet file, a folder of
     such files or a pattern.
     """
-    from dpreg.calls.effect import dp_effect
-
-    return release_and_tell(dp_effect, given, outputs, "estimating the effect")
+    return release_and_tell(dpreg.dp_effect, given, outputs, "estimating the effect")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import dpreg
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.release import by_request, fitting, read_saved, shared, taking
 from dpreg.faces.cli.shell import DONE, Outputs, command, output_options, release_and_tell
@@ -43,13 +44,13 @@ def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: 
 
     MOMENTS is a file that dpreg moments --json wrote; FORMULA has columns of it.
     """
-    from dpreg.results.moments import DPMoments
-
     outputs = Outputs.of(files)
     if "~" in path and "~" not in formula:
         raise ArgumentError(
             "MOMENTS", f"{path!r} is a formula", f"write dpreg lm {formula} {path!r}"
         )
-    saved = read_saved(path, "MOMENTS", DPMoments.from_json, "moments", "dpreg moments --json")
+    saved = read_saved(
+        path, "MOMENTS", dpreg.DPMoments.from_json, "moments", "dpreg moments --json"
+    )
     fit = saved.lm(formula) if instruments is None else saved.iv(formula, instruments)
     return outputs.tell(fit, fit.summary(alpha), DONE)

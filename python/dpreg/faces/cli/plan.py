@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import dpreg
 from dpreg.faces.cli.shell import DONE, command
 
 
@@ -48,8 +49,6 @@ def plan(as_json: bool, **given: Any) -> int:
     Without --effect and --power the plan shows the smallest slope that is detected with power 0.8.
     With both, leave out --n or --eps: the plan shows the smallest value that is enough.
     """
-    from dpreg.estimation.planning.plan import dp_plan
-
-    found = dp_plan(**given)
+    found = dpreg.dp_plan(**given)
     print(found.to_json() if as_json else found)
     return DONE

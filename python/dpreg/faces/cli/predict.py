@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import dpreg
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.release import text_of
 from dpreg.faces.cli.shell import DONE, command, needs_writable
-
-if TYPE_CHECKING:
-    from dpreg.results.fit import DPResults
 
 
 @command(
@@ -48,11 +46,7 @@ def predict(
     return DONE
 
 
-def _read(path: str, data: str) -> DPResults:
-    from dpreg.results.fit import DPResults
-    from dpreg.results.multinomial import DPMultinomial
-    from dpreg.results.ordinal import DPOrdinal
-
+def _read(path: str, data: str) -> dpreg.DPResults:
     text = text_of(path, "FIT")
     if text.startswith("PAR1"):
         problem = f"{path!r} is a Parquet file; the fit comes first"
@@ -60,9 +54,10 @@ def _read(path: str, data: str) -> DPResults:
     head = _head(text)
     if "dpreg_not_released" in head:
         raise ArgumentError("FIT", f"{path!r} says that the mechanism declined: there is no fit")
-    of_classes = (kind for kind in (DPOrdinal, DPMultinomial) if kind.words == head.get("model"))
+    both = (dpreg.DPOrdinal, dpreg.DPMultinomial)
+    of_classes = (kind for kind in both if kind.words == head.get("model"))
     try:
-        return next(of_classes, DPResults).from_json(text)
+        return next(of_classes, dpreg.DPResults).from_json(text)
     except ValueError as error:
         wanted = "give a file that dpreg fit --json wrote"
         raise ArgumentError("FIT", f"{path!r} does not hold a fit: {error}", wanted) from None

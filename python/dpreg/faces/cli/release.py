@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+import dpreg
 from dpreg.base.errors import ArgumentError, Choice
 from dpreg.base.padding import padded
 from dpreg.faces.cli.shell import Command, Outputs, output_options
 
 if TYPE_CHECKING:
     from dpreg.calls.session import Payer
-    from dpreg.privacy.budget import Budget
     from dpreg.privacy.partition import StratumBudget
 
 T = TypeVar("T")
@@ -118,8 +118,6 @@ def names(context: click.Context, option: click.Parameter, text: str | None) -> 
 
 def payer_from(path: str | None, stratum: str | None) -> Payer | None:
     """Open the budget that a command is charged to, or one stratum of it."""
-    from dpreg.privacy.budget import Budget
-
     if path is None:
         if stratum is not None:
             raise ArgumentError("--stratum", "needs a budget", "add --budget FILE")
@@ -127,11 +125,11 @@ def payer_from(path: str | None, stratum: str | None) -> Payer | None:
     if not os.path.exists(path):
         made = f"make it with dpreg budget new {path} --eps TOTAL"
         raise ArgumentError("--budget", f"there is no file {path!r}", made)
-    budget = Budget.open(path)
+    budget = dpreg.Budget.open(path)
     return budget if stratum is None else stratum_of(budget, path, stratum)
 
 
-def stratum_of(budget: Budget, path: str, typed: str) -> StratumBudget:
+def stratum_of(budget: dpreg.Budget, path: str, typed: str) -> StratumBudget:
     """Return the stratum that ``COLUMN=LEVEL`` names."""
     column, text = pair("--stratum", typed, "COLUMN=LEVEL")
     if column not in budget.partitions:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dpreg.base.errors import leave_out, unusable
+from dpreg.base.later import Axes
 from dpreg.privacy.certificate import Certificate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Blue and orange of the Okabe-Ito palette, distinguishable for all readers.
 SAMPLING, TOTAL, ACCENT = "#0072B2", "#E69F00", "#D55E00"

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, closest
+from dpreg.base.later import Axes, pd
 from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, cost_of, new_axes, without_box
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-    from dpreg.results.effect import DPEffect
-    from dpreg.results.fit import DPResults
-    from dpreg.results.moments import DPMoments
+from dpreg.results.effect import DPEffect
+from dpreg.results.fit import DPResults
+from dpreg.results.moments import DPMoments
 
 # Coefficients that are more standard errors from 0 than this are clear of it in any case.
 _FARTHEST = 25.0
@@ -217,8 +212,6 @@ def _chosen(terms: Sequence[str], named: Sequence[str]) -> list[str]:
 
 
 def _table(fit: DPResults | pd.DataFrame, alpha: float) -> pd.DataFrame:
-    from dpreg.results.fit import DPResults
-
     return fit.tidy(alpha) if isinstance(fit, DPResults) else fit
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpreg.base.later import Axes, pd
 from dpreg.faces.plots.axes import cost_of, new_axes
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-    from dpreg.results.curve import DPCurve
-    from dpreg.results.survival import DPSurvival
+from dpreg.results.curve import DPCurve
+from dpreg.results.survival import DPSurvival
 
 # The Okabe-Ito palette, distinguishable by all eyes.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")

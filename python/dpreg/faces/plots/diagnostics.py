@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dpreg.base.errors import ArgumentError, add
+from dpreg.base.later import Axes
 from dpreg.estimation.inference.residuals import Diagnostics, calibration, quantiles
 from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from dpreg.results.fit import DPResults
+from dpreg.results.fit import DPResults
 
 # Counts of fewer deviations of noise are drawn as none.
 _CLEAR = 2.0

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpreg.base.later import Axes
 from dpreg.estimation.planning.curves import power_curve, width_curve
+from dpreg.estimation.planning.planned import Planned
 from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, new_axes, without_box
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from dpreg.estimation.planning.planned import Planned
 
 # With more, releases have no room for their names.
 _MOST_BARS = 40
