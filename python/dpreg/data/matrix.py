@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
@@ -21,8 +22,6 @@ _INTERCEPT = "Intercept"
 # With a bracket behind them, the names of offsets and of weights among those of regressors.
 _WORDS = ("offset", "weights")
 
-# Rows at a time, so that what is written to is still near when the next column comes.
-_ROWS = 1 << 13
 # Rows of a block, should there be more: a matrix of all of them may not fit in memory.
 _BLOCK = 1 << 20
 
@@ -110,17 +109,8 @@ class ModelMatrix:
 
 
 def _complete(columns: Sequence[Doubles], y: Doubles) -> Rows:
-    X = np.empty((len(y), len(columns)))
-    complete = np.isfinite(y)
-    for start in range(0, len(y), _ROWS):
-        part = slice(start, start + _ROWS)
-        for j, column in enumerate(columns):
-            X[part, j] = column[part]
-        complete[part] &= np.isfinite(X[part]).all(axis=1)
-    kept = np.flatnonzero(complete)
-    if len(kept) == len(y):
-        return Rows(X, np.array(y), kept)
-    return Rows(X[kept], y[kept], kept)
+    X, finite = _core.side_by_side(columns, len(y))
+    return Rows.of(X, np.array(y), finite & np.isfinite(y))
 
 
 def check_column_names(columns: Iterable[str]) -> None:
