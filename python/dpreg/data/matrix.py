@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
@@ -102,15 +101,10 @@ class ModelMatrix:
                 part = slice(start, start + _BLOCK)
                 labels, strata = records.labels, records.strata
                 yield Block(
-                    _complete([column[part] for column in columns], records.y[part]),
+                    Rows.of_columns([column[part] for column in columns], records.y[part]),
                     None if labels is None else labels[part],
                     None if strata is None else strata[part],
                 )
-
-
-def _complete(columns: Sequence[Doubles], y: Doubles) -> Rows:
-    X, finite = _core.side_by_side(columns, len(y))
-    return Rows.of(X, np.array(y), finite & np.isfinite(y))
 
 
 def check_column_names(columns: Iterable[str]) -> None:

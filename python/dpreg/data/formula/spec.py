@@ -51,6 +51,12 @@ class Rows:
             return cls(X, y, kept)
         return cls(X[kept], None if y is None else y[kept], kept)
 
+    @classmethod
+    def of_columns(cls, columns: Sequence[Doubles], y: Doubles) -> Rows:
+        """Return those of columns of numbers that are complete."""
+        X, finite = _core.side_by_side(columns, len(y))
+        return cls.of(X, np.array(y), finite & np.isfinite(y))
+
 
 @lru_cache(maxsize=16)
 def _again(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
