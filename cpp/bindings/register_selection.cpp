@@ -13,7 +13,6 @@
 #include "dpreg/noise/largest.hpp"
 #include "dpreg/stats/batch_lasso.hpp"
 #include "dpreg/stats/clipped_products.hpp"
-#include "dpreg/stats/inversions.hpp"
 #include "dpreg/stats/kendall.hpp"
 #include "numpy_view.hpp"
 

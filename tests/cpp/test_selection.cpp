@@ -16,7 +16,6 @@
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/parallel.hpp"
 #include "dpreg/stats/clipped_products.hpp"
-#include "dpreg/stats/inversions.hpp"
 #include "dpreg/stats/kendall.hpp"
 
 using namespace dpreg;
@@ -120,8 +119,8 @@ TEST(ranks_of_hostile_columns_are_dense) {
         }
     }
     const auto order = ascending_order(x);
-    CHECK(order == ascending_order(column));
     CHECK(order.size() == column.present);
+    for (std::size_t i = 1; i < order.size(); ++i) CHECK(x[order[i - 1]] <= x[order[i]]);
 }
 
 TEST(dp_kendall_takes_any_cells) {

@@ -25,7 +25,7 @@ VectorView column(const MatrixView& x, std::size_t j) {
 void raise_to_balances(const RankedColumn& common, const std::vector<RankedColumn>& columns,
                        const ColumnGroups& groups, const std::vector<std::size_t>& candidates,
                        std::vector<std::int64_t>& largest) {
-    const KendallPairs pairs(order_column(common));
+    const KendallPairs pairs(common);
     parallel_ranges(candidates.size(), [&](std::size_t begin, std::size_t end) {
         KendallScratch scratch;
         for (std::size_t i = begin; i < end; ++i) {

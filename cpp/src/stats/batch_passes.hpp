@@ -21,11 +21,11 @@ struct Chosen {
 };
 
 /// Copies the chosen rows that are finite side by side into `a`, whose padding stays as it is,
-/// and drops the others from `chosen`.
+/// and drops the others from `chosen`; finds the largest size of each column.
 struct Gather {
     template <class Lanes>
     DPREG_INLINE static void run(const MatrixView& x, const VectorView& y, std::size_t width,
-                                 Chosen& chosen, double* a) {
+                                 Chosen& chosen, double* a, double* largest) {
         const std::size_t count = chosen.rows.size();
         const bool side_by_side = x.col_stride == 1;
         std::size_t kept = 0;
@@ -48,8 +48,12 @@ struct Gather {
             // A sum of finite doubles may overflow, but a product with zero may not.
             Lanes probe = Lanes::of(0.0);
             for (j = 0; j < width; j += kPanel) probe += Lanes::load(row + j) * 0.0;
-            chosen.units[kept] = chosen.units[k];
-            kept += probe.sum() == 0.0 ? 1 : 0;
+            if (probe.sum() != 0.0) continue;
+            for (j = 0; j < width; j += kPanel) {
+                const auto value = Lanes::load(row + j);
+                above(above(value, -value), Lanes::load(largest + j)).store(largest + j);
+            }
+            chosen.units[kept++] = chosen.units[k];
         }
         chosen.units.resize(kept);
     }
@@ -59,21 +63,6 @@ struct Gather {
     }
 };
 inline constexpr LanesKernel<Gather> gather_kernel;
-
-/// The largest size of each column.
-struct Largest {
-    template <class Lanes>
-    DPREG_INLINE static void run(const double* a, std::size_t rows, std::size_t width,
-                                 double* largest) {
-        for (std::size_t i = 0; i < rows; ++i) {
-            for (std::size_t j = 0; j < width; j += kPanel) {
-                const auto value = Lanes::load(a + i * width + j);
-                above(above(value, -value), Lanes::load(largest + j)).store(largest + j);
-            }
-        }
-    }
-};
-inline constexpr LanesKernel<Largest> largest_kernel;
 
 /// Columns times their unit, and the sums of that.
 struct Scale {

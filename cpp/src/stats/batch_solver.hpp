@@ -64,11 +64,10 @@ public:
 private:
     void gather() {
         a_.assign(chosen_.rows.size() * width_, 0.0);
-        gather_kernel(x_, y_, width_, chosen_, a_.data());
+        std::vector<double> largest(width_, 0.0);
+        gather_kernel(x_, y_, width_, chosen_, a_.data(), largest.data());
         rows_ = chosen_.units.size();
 
-        std::vector<double> largest(width_, 0.0);
-        largest_kernel(a_.data(), rows_, width_, largest.data());
         std::vector<double> unit_of(width_, 0.0);
         exponent_.assign(d_ + 1, 0);
         for (std::size_t j = 0; j <= d_; ++j) {

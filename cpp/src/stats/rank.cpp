@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "dpreg/error.hpp"
@@ -161,56 +160,6 @@ RankedColumn rank_column(const VectorView& x) {
     if (!column.tied()) column.starts.clear();
     column.starts.shrink_to_fit();
     return column;
-}
-
-OrderedColumn order_column(const VectorView& x) {
-    const SortedRows sorted(x);
-    OrderedColumn column;
-    column.size = x.size;
-    column.rows.resize(sorted.size());
-    std::size_t first = 0;  // of the rows with this value
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-        if (i == 0 || !sorted.equals_previous(i)) {
-            first = i;
-            ++column.levels;
-        } else {
-            if (!column.tied()) {
-                // Up to here each row was a level.
-                column.ranks.resize(sorted.size());
-                std::iota(column.ranks.begin(),
-                          column.ranks.begin() + static_cast<std::ptrdiff_t>(i), 0U);
-            }
-            column.tied_pairs += i - first;
-        }
-        column.rows[i] = sorted.row(i);
-        if (column.tied()) column.ranks[i] = static_cast<std::uint32_t>(column.levels - 1);
-    }
-    return column;
-}
-
-OrderedColumn order_column(const RankedColumn& column) {
-    OrderedColumn ordered;
-    ordered.rows = ascending_order(column);
-    ordered.size = column.ranks.size();
-    ordered.levels = column.levels;
-    ordered.tied_pairs = column.tied_pairs;
-    if (!column.tied()) return ordered;
-    ordered.ranks.resize(ordered.rows.size());
-    for (std::size_t i = 0; i < ordered.rows.size(); ++i) {
-        ordered.ranks[i] = column.ranks[ordered.rows[i]];
-    }
-    return ordered;
-}
-
-std::vector<std::uint32_t> ascending_order(const RankedColumn& column) {
-    std::vector<std::uint32_t> order(column.present);
-    std::vector<std::uint32_t> next = column.starts;
-    for (std::size_t i = 0; i < column.ranks.size(); ++i) {
-        const auto rank = column.ranks[i];
-        if (rank == kNoRank) continue;
-        order[next.empty() ? rank : next[rank]++] = static_cast<std::uint32_t>(i);
-    }
-    return order;
 }
 
 }  // namespace dpreg

@@ -14,7 +14,7 @@ from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_blocks
 from dpreg.data.design import Design, Terms
 from dpreg.data.grouped import GroupBlock, by_group
-from dpreg.data.observations import ByBlock, Collector, Made, Observations, Statistic
+from dpreg.data.observations import ByBlock, Made, Observations, Statistic
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
 
@@ -106,23 +106,14 @@ def expanded(
         of it. Without units, records are the units.
     """
     sealed = opened(design.records)
-    records, units = _brought(sealed.rows), sealed.units
+    records, units = sealed.rows, sealed.units
+    if not records.local:  # those of an engine are read once
+        records = records.columns([*range(design.columns)])
     if units is None:
         every = np.arange(records.count + 1, dtype=np.uint64)
         units = Units(every, every[:-1])
     rows, most = ExpandedRows(records, expansion, periods, order), periods * max_rows
     return Design.of_rows(rows, terms, replace(units, most=most))
-
-
-def _brought(rows: Observations) -> Observations:
-    """Return rows that are in this process: those of an engine are read once."""
-    if rows.local:
-        return rows
-    collector, width = Collector(rows.memory), 0
-    for X, y in rows.blocks():
-        collector.append(X, y)
-        width = X.shape[1]
-    return collector.observations(width)
 
 
 def _pieces(offsets: Integers, most: int) -> Iterator[tuple[int, int]]:

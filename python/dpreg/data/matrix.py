@@ -21,8 +21,6 @@ _INTERCEPT = "Intercept"
 # With a bracket behind them, the names of offsets and of weights among those of regressors.
 _WORDS = ("offset", "weights")
 
-# Rows at a time, so that what is written to is still near when the next column comes.
-_ROWS = 1 << 13
 # Rows of a block, should there be more: a matrix of all of them may not fit in memory.
 _BLOCK = 1 << 20
 
@@ -103,24 +101,10 @@ class ModelMatrix:
                 part = slice(start, start + _BLOCK)
                 labels, strata = records.labels, records.strata
                 yield Block(
-                    _complete([column[part] for column in columns], records.y[part]),
+                    Rows.of_columns([column[part] for column in columns], records.y[part]),
                     None if labels is None else labels[part],
                     None if strata is None else strata[part],
                 )
-
-
-def _complete(columns: Sequence[Doubles], y: Doubles) -> Rows:
-    X = np.empty((len(y), len(columns)))
-    complete = np.isfinite(y)
-    for start in range(0, len(y), _ROWS):
-        part = slice(start, start + _ROWS)
-        for j, column in enumerate(columns):
-            X[part, j] = column[part]
-        complete[part] &= np.isfinite(X[part]).all(axis=1)
-    kept = np.flatnonzero(complete)
-    if len(kept) == len(y):
-        return Rows(X, np.array(y), kept)
-    return Rows(X[kept], y[kept], kept)
 
 
 def check_column_names(columns: Iterable[str]) -> None:

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "dpreg/matrix.hpp"
@@ -41,15 +40,31 @@ struct KendallScratch {
 /// differently, and 0 if it is tied in either or has NaN in either.
 class KendallPairs {
 public:
-    explicit KendallPairs(OrderedColumn common) : common_(std::move(common)) {}
+    /// @param common  Must outlive this.
+    explicit KendallPairs(const RankedColumn& common);
 
     /// Domain   `other` has as many rows as `common`; total otherwise.
     /// Cost     O(n log min(levels)) time; O(n) scratch, which `scratch` keeps.
     std::int64_t balance(const RankedColumn& other, KendallScratch& scratch) const;
 
 private:
-    OrderedColumn common_;
+    void keep_complete(const RankedColumn& other, KendallScratch& scratch) const;
+
+    const RankedColumn& common_;
+    std::vector<std::uint32_t> rows_;   ///< by ascending value, those with NaN left out
+    std::vector<std::uint32_t> ranks_;  ///< of these rows; empty when no two values are equal
 };
+
+/// The number of pairs i < j with v[i] > v[j]; equal values are no inversion.
+///
+/// By halving the values: a stable partition by the highest bit of the values moves each
+/// value below it past the larger ones before it, and then each half is done by itself.  A
+/// merge sort backwards, without comparisons to wait for.
+///
+/// Domain   values below `bound`; `scratch` has room for n values.  Destroys `v`.
+/// Cost     O(n log bound) steps of two stores each.
+std::uint64_t count_inversions(std::uint32_t* v, std::size_t n, std::uint32_t bound,
+                               std::uint32_t* scratch);
 
 /// Kendall rank correlation of two columns, scaled so that its sensitivity is constant:
 /// tau = (concordant - discordant) / (n - 1), and 0 when n < 2.

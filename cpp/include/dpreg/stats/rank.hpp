@@ -36,24 +36,4 @@ std::vector<std::uint32_t> ascending_order(const VectorView& x);
 /// Ranks of one column; domain and cost as of `ascending_order`.
 RankedColumn rank_column(const VectorView& x);
 
-/// The rows of a ranked column by ascending rank, those without a rank left out.
-std::vector<std::uint32_t> ascending_order(const RankedColumn& column);
-
-/// One column in its order: what there is to read one after the other, not by row.
-struct OrderedColumn {
-    std::vector<std::uint32_t> rows;   ///< by ascending value, those with NaN left out
-    std::vector<std::uint32_t> ranks;  ///< of these rows; empty when no two values are equal
-    std::size_t size = 0;              ///< rows of the column, those with NaN too
-    std::size_t levels = 0;            ///< distinct values
-    std::uint64_t tied_pairs = 0;      ///< pairs of equal values, NaN not counted
-
-    bool tied() const { return !ranks.empty(); }
-};
-
-/// Domain and cost as of `ascending_order`.
-OrderedColumn order_column(const VectorView& x);
-
-/// The same of a column whose ranks are known.  Cost O(n).
-OrderedColumn order_column(const RankedColumn& column);
-
 }  // namespace dpreg

@@ -44,6 +44,20 @@ class Rows:
     y: Doubles | None  # Response, when it was asked for.
     kept: Integers  # Shape (n,): where each row was in the batch.
 
+    @classmethod
+    def of(cls, X: Doubles, y: Doubles | None, complete: Flags) -> Rows:
+        """Return those of all rows of a batch that are complete."""
+        kept = np.flatnonzero(complete).astype(np.int64)
+        if len(kept) == len(complete):
+            return cls(X, y, kept)
+        return cls(X[kept], None if y is None else y[kept], kept)
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Doubles], y: Doubles) -> Rows:
+        """Return those of columns of numbers that are complete."""
+        X, finite = _core.side_by_side(columns, len(y))
+        return cls.of(X, np.array(y), finite & np.isfinite(y))
+
 
 @lru_cache(maxsize=16)
 def _again(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
@@ -213,10 +227,7 @@ class FormulaSpec:
             complete &= np.isfinite(weights)
         if y is not None:
             complete &= np.isfinite(y)
-        kept = np.flatnonzero(complete).astype(np.int64)
-        if len(kept) == batch.rows:
-            return Rows(X, y, kept)
-        return Rows(X[kept], None if y is None else y[kept], kept)
+        return Rows.of(X, y, complete)
 
     def _as_read(self, *, response: bool) -> bool:
         """Whether all columns that are made are columns of numbers of the data."""
