@@ -82,7 +82,7 @@ _STILL = 0.5
 _EVENTS = 0.25
 # and, of few scores of a constant, no more than so many times that of a rare event.  Without it
 # errors of means of 20,000 scores, a tenth of which were long, were 1.9 times those without noise,
-# for 1.4; with 1, .83 of intervals covered where residuals of these were lognormal.
+# for 1.5; with 1, .83 of intervals covered where residuals of these were lognormal.
 _RARE_TAIL = 2.0
 
 
