@@ -11,6 +11,7 @@ from dpreg.base.families import family_from
 from dpreg.estimation.inference.effect import (
     combined,
     remainder,
+    residual_variance,
     scores_by_models,
     without_noise,
 )
@@ -106,3 +107,18 @@ def test_models_of_any_size_are_no_error(name, size):
     )
     assert np.isfinite(found).all()
     assert (found >= 0).all()
+
+
+def test_sampling_errors_say_how_large_residuals_are():
+    """Those of a least-squares model with common slopes, whose errors are larger in one arm."""
+    rng, n = np.random.default_rng(1), 50_000
+    x, t = rng.normal(size=n), (rng.random(n) < 0.1).astype(float)
+    y = x + t + rng.normal(size=n) * np.where(t == 1, 2.0, 1.0)
+    fit = sm.OLS(y, np.column_stack([np.ones(n), t, x])).fit(cov_type="HC0")
+    turn = np.array([[1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 0, 1]], dtype=float)
+    sampling = turn @ fit.cov_params() @ turn.T
+    gaussian, binomial = family_from("gaussian"), family_from("binomial")
+    assert residual_variance(sampling, gaussian, n, 0.1) == pytest.approx(4.0, rel=0.1)
+    assert np.isnan(residual_variance(sampling, binomial, n, 0.1))
+    assert np.isnan(residual_variance(sampling * np.nan, gaussian, n, 0.1))
+    assert np.isnan(residual_variance(sampling * 0, gaussian, n, 0.1))

@@ -79,7 +79,8 @@ def dp_effect(
         is a difference of risks.
     propensity : float, optional
         For ``"aipw"``: the public probability of the treatment in a randomised trial, such as 0.5.
-        The model of the treatment is not needed then, and nothing is spent on it.
+        The model of the treatment is not needed then, and nothing is spent on it; and where few
+        rows are in one arm, the outcome has the same slopes in both.
     overlap : tuple of float, default (0.05, 0.95)
         For ``"aipw"``: public limits to which estimated probabilities of the treatment are moved.
     data, eps, delta, levels, bounds, unit, max_rows, budget, memory, rng

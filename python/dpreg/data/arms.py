@@ -61,13 +61,13 @@ class Treatments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interacted:
-    """The treatment, the covariates, and the treatment times each of them."""
+    """The treatment, the covariates, and the treatment times the first of them."""
 
-    centre: Doubles  # Shape (k,): taken off a covariate before it is multiplied.
+    centre: Doubles  # Shape (j,): taken off these covariates before they are multiplied.
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
         with np.errstate(all="ignore"):
-            products = _finite(X[:, :1] * (X[:, 1:] - self.centre))
+            products = _finite(X[:, :1] * (X[:, 1 : 1 + len(self.centre)] - self.centre))
         return np.column_stack([X, products]), np.array(y), _ones(y)
 
 

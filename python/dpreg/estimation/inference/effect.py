@@ -84,6 +84,23 @@ def remainder(
 
 
 @np.errstate(all="ignore")  # numbers that were released may be of any size
+def residual_variance(sampling: Doubles, family: Family, units: float, share: float) -> float:
+    """Return what sampling errors of a model of both arms say of its residuals: of the larger ones.
+
+    sampling, units, share: as of `scores_by_models`.
+    Returns NaN if they say nothing, as a logistic model does.
+    """
+    w, found = len(sampling) // 2, []
+    if family is BINOMIAL or not np.isfinite(sampling).all():
+        return np.nan
+    for k, part in enumerate((1 - share, share)):
+        own = slice(k * w, (k + 1) * w)
+        precision = np.linalg.pinv(sampling[own, own], hermitian=True)[0, 0]
+        found.append(units * part / precision)
+    return float(max(found)) if min(found) > 0 and max(found) < np.inf else np.nan
+
+
+@np.errstate(all="ignore")  # numbers that were released may be of any size
 def scores_by_models(
     outcomes: Doubles, sampling: Doubles, treatment: Doubles, family: Family,
     units: float, share: float, overlap: tuple[float, float],

@@ -25,10 +25,18 @@ from dpreg.data.arms import (
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.inference.effect import combined, remainder, scores_by_models, without_noise
+from dpreg.estimation.inference.effect import (
+    combined,
+    remainder,
+    residual_variance,
+    scores_by_models,
+    without_noise,
+)
 from dpreg.estimation.methods.effect_stages import (
     Known,
     Stages,
+    by_arm,
+    few_in_arm,
     known_scales,
     scales_interacted,
     scales_of,
@@ -131,31 +139,36 @@ class TreatmentEffect:
         terms, limits = design.terms, regressor_limits(known.scales)[1:-1]
         treatment, others = terms.names[0], terms.names[1:]
         share, centre = spending.left, known.scales.centre[1:-1]
-        made = tuple(f"{treatment}:{name}" for name in others)
-        rows = one_row_each(
-            design, Interacted(centre), terms_of(terms.response, (*terms.names, *made), self.family)
-        )
-        scales = scales_interacted(known.scales, known.share)
         part = _REGRESSION if self.estimator == "regression" else _OUTCOMES
+        common = few_in_arm(known, self.propensity, spending.stage(part * share))
+        own = centre[:0] if common else centre
+        made = tuple(f"{treatment}:{name}" for name in others[: len(own)])
+        rows = one_row_each(
+            design, Interacted(own), terms_of(terms.response, (*terms.names, *made), self.family)
+        )
+        scales = known.scales if common else scales_interacted(known.scales, known.share)
         fit = spending.fit("outcome: ", rows, scales, part * share)
         if isinstance(fit, Declined):
             return fit
-        by_arm = _by_arm(centre)
-        both = by_arm @ fit.params
+        turn = by_arm(centre)[:, : len(fit.params)]
+        both = turn @ fit.params
         lines = (
             Line(both[: len(centre) + 1], limits, self.family),
             Line(both[len(centre) + 1 :], limits, self.family),
         )
         covariance, sampling = _errors(fit)
-        outcome = by_arm @ covariance @ by_arm.T, by_arm @ sampling @ by_arm.T
+        outcome = turn @ covariance @ turn.T, turn @ sampling @ turn.T
+        residuals = None
+        if common:
+            residuals = residual_variance(outcome[1], self.family, known.scales.units, known.share)
         if self.estimator == "regression" or self.propensity is not None:
-            return _Models(lines, *outcome, None, fit.notes)
+            return _Models(lines, *outcome, None, residuals, fit.notes)
         rows = one_row_each(design, Treatments(columns=True), terms_of(treatment, others, BINOMIAL))
         scales = scales_of(known.scales, [*range(1, len(others) + 1), 0])
         fitted = spending.fit("treatment: ", rows, scales, _TREATMENT * share)
         if isinstance(fitted, Declined):
             return fitted
-        return _Models(lines, *outcome, fitted, (*fit.notes, *fitted.notes))
+        return _Models(lines, *outcome, fitted, None, (*fit.notes, *fitted.notes))
 
     def _means(
         self, design: Design, known: Known, models: _Models, spending: Stages
@@ -175,9 +188,8 @@ class TreatmentEffect:
             made = EffectScores(models.lines, chance, self.overlap, _SCORES[score])
             rows = one_row_each(design, made, terms)
             part = spending.left if score == "effect" else share * left
-            arm = None
-            if chance is not None:
-                arm = small_arm(known, made, models.covariance)
+            of = models.covariance, models.residuals
+            arm = None if chance is None else small_arm(known, made, *of)
             fit = spending.mean(f"{score}: ", rows, part, arm)
             if isinstance(fit, Declined):
                 return spending.declined(fit)
@@ -214,9 +226,9 @@ class TreatmentEffect:
         treatment = np.zeros(outcomes.shape[1])
         if models.treatment is not None:
             treatment = models.treatment.params
-        elif self.propensity is not None:
+        elif self.propensity is not None and models.residuals is None:
             treatment[0], overlap = BINOMIAL.predictor(self.propensity), (self.propensity,) * 2
-        else:  # scores are predictions
+        else:  # scores are predictions, or what is known of a small arm is in their scale
             return np.zeros(3)
         return scores_by_models(
             outcomes, models.sampling, treatment, self.family, known.scales.units, known.share,
@@ -251,19 +263,8 @@ class _Models(NamedTuple):
     covariance: Doubles
     sampling: Doubles
     treatment: Release | None
+    residuals: float | None  # Their variance, NaN if not known; None: an arm has its own slopes.
     notes: tuple[str, ...]
-
-
-def _by_arm(centre: Doubles) -> Doubles:
-    """Return what coefficients of rows of `Interacted` are multiplied by to give those by arm."""
-    k = len(centre)
-    matrix = np.zeros((2 * (1 + k), 2 + 2 * k))
-    matrix[[0, 1 + k], 0] = 1.0
-    matrix[1 : 1 + k, 2 : 2 + k] = matrix[2 + k :, 2 : 2 + k] = np.eye(k)
-    matrix[1 + k, 1] = 1.0
-    matrix[1 + k, 2 + k :] = -centre
-    matrix[2 + k :, 2 + k :] = np.eye(k)
-    return matrix
 
 
 def _errors(fit: Release) -> tuple[Doubles, Doubles]:
