@@ -187,6 +187,43 @@ def test_correlations_of_levels_that_noise_makes_are_left_out_and_others_are_kep
     np.testing.assert_array_equal(np.diag(found.matrix), 1.0)
 
 
+def test_noise_in_correlations_of_many_levels_leaves_their_coordinates_as_they_were():
+    """Coordinates that it turned by its size made steps five times too long."""
+    rng, k = np.random.default_rng(5), 60
+    unknown = np.where(np.eye(k, dtype=bool), 0.0, np.inf)
+    known = Moments(np.eye(k), unknown, np.ones(k, dtype=bool))
+    variance = np.full((k, k), 2 * 0.13**2)
+    for _ in range(20):
+        noise = np.triu(rng.normal(0, 0.13, (k, k)), 1)
+        values = np.linalg.eigvalsh(known.seen(np.eye(k) + noise + noise.T, variance).matrix)
+        assert values[0] > 0.5
+        assert values[-1] < 1.5
+
+
+def test_slopes_of_fifty_levels_have_errors_of_their_size():
+    """Widths beside least squares of a factor whose rarest level has one row in a thousand."""
+    widths = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        shares = np.arange(1, 51.0) ** -1.5
+        level = rng.choice(50, 300_000, p=shares / shares.sum())
+        other = rng.choice(6, len(level), p=[0.5, 0.3, 0.15, 0.04, 0.008, 0.002])
+        x = rng.standard_normal((len(level), 2))
+        y = x[:, 0] + np.linspace(-0.7, 0.7, 50)[level] + other / 4 + rng.standard_normal(len(x))
+        names = {"g": (level, 50), "h": (other, 6)}
+        factors = {
+            name: pd.Categorical.from_codes(codes, [f"{name}{j}" for j in range(k)])
+            for name, (codes, k) in names.items()
+        }
+        data = pd.DataFrame({"y": y, "x": x[:, 0], "z": np.exp(x[:, 1]), **factors})
+        fit = dpreg.dp_lm("y ~ x + z + C(g) + C(h)", data, 1.0, 1e-6, rng=seed)
+        count = np.bincount(level)[1:]
+        least = np.sqrt(1 / count + 1 / np.bincount(level)[0])
+        widths.append(fit.bse[[name for name in fit.bse.index if name.startswith("C(g)")]] / least)
+    assert np.isfinite(widths).all()
+    assert np.median(widths) < 3.5
+
+
 def test_what_is_far_beyond_its_noise_is_moved_by_less_than_that():
     """A level and its product with a column far from 0 have a correlation of nearly 1."""
     variance = np.array([[0.0, np.inf], [np.inf, np.inf]])
@@ -217,7 +254,14 @@ def test_slopes_over_years_of_two_groups_have_an_honest_error_or_none():
 def test_nothing_beside_much_noise_is_shrunk_to_nothing():
     """A few rows by little epsilon: columns have no product with a response that is not there."""
     np.testing.assert_array_equal(shrunken(np.zeros(3), np.array([0.0, 1e-9, 1e9])), 0)
-    np.testing.assert_allclose(shrunken(np.array([2e5, -3.0]), np.ones(2)), [1, 0], atol=1e-9)
+    np.testing.assert_allclose(shrunken(np.array([2e5, -2.0]), np.ones(2)), [1, 0], atol=1e-9)
+
+
+def test_of_numbers_that_are_noise_one_call_in_twenty_keeps_one():
+    rng = np.random.default_rng(9)
+    kept = [shrunken(rng.standard_normal(40), np.ones(40)).any() for _ in range(4_000)]
+    # A binomial number of 4,000 at 1 - .95 or so, within five deviations.
+    assert abs(np.mean(kept) - (1 - (1 - 0.05 / 40) ** 40)) < 5 * np.sqrt(0.05 * 0.95 / 4_000)
 
 
 def test_errors_along_a_direction_are_those_of_entries():

@@ -151,7 +151,7 @@ SCORES = [
     ),
     Mutant(
         "limits of scores follow the exact score",
-        edited(_newton, "newton", ("limit = rounds.allow(left)\n", "limit = rounds.limits.limit * (1 + 1e-9 * float(abs(" + OPEN + "(rounds.rows.score(rounds.path.theta, 1e3))[0])))\n")),
+        edited(_newton, "newton", ("limit = rounds.limits.limit\n", "limit = rounds.limits.limit * (1 + 1e-9 * float(abs(" + OPEN + "(rounds.rows.score(rounds.path.theta, 1e3))[0])))\n")),
         ("least squares",),
     ),
     Mutant(

@@ -47,7 +47,6 @@ def newton(rounds: Rounds, share: float) -> Limits:
     """
     left, again = share, True
     for number in itertools.count(len(rounds.path.observations)):
-        rounds.hesitate()
         if number > 1 and left > _ENOUGH and rounds.steps_left > 2:
             left -= rounds.curve()
         enough = left > (_ENOUGH if again else _WORTH) and rounds.steps_left > 1
@@ -57,7 +56,7 @@ def newton(rounds: Rounds, share: float) -> Limits:
             rounds.count(left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
             again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
-        limit = rounds.allow(left)
+        limit = rounds.limits.limit
         settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
         last = settled or rounds.steps_left < 2
         part = left if last else _ROUND * left

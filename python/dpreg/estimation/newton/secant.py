@@ -28,8 +28,6 @@ _KNOWN = 8
 # a part of the step, and this one exceeds it by the last number.  Without that .3% of fits of
 # 54,000 rows had coefficients without an error, or all, for nothing.
 _CLEAR, _HELD_UP, _FALLEN, _CARRIED = 3.0, 5.0, 0.6, 3.0
-# Noise may be all of a step of so many deviations of it.
-_UNCLEAR = 3.0
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10
 
@@ -143,19 +141,6 @@ class Path:
     def hold(self, theta: Doubles) -> None:
         """Go no farther than to `theta`."""
         self.beyond, self.theta = self.theta - theta, theta
-
-    def hesitate(self, least: Doubles) -> None:
-        """Stay, along coordinates with more noise than `least`, while it may be all of a step.
-
-        The next score says as much there, and a step that noise makes of few rows is a long one:
-        clipped rows would be taken for a curvature of nearly 0, and errors were 1,200 times those
-        of least squares for 60 of 300,000 rows.
-        """
-        if self.observations:
-            last = self.observations[-1]
-            way = self.theta - last.at
-            unclear = (last.deviation > least) & (np.abs(way) < _UNCLEAR * last.deviation)
-            self.theta = np.where(unclear, last.at, self.theta)
 
     def bend(self, change: Doubles) -> None:
         """Add to the curvature what it is expected to be more where `theta` is."""
