@@ -1,4 +1,4 @@
-"""Batches of Parquet files."""
+"""Batches of a Parquet file, of which the next is read while one is used."""
 
 from __future__ import annotations
 
@@ -9,24 +9,63 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from dpreg.data.parquet import files_source, parquet_source
-from dpreg.data.source import BATCH_ROWS, SourceError
+from dpreg.data.parquet import _ahead, parquet_source
+from dpreg.data.source import SourceError
 
 
-def test_a_file_is_read_as_the_only_one_of_several(tmp_path):
-    """With names that are paths to pyarrow elsewhere, and in a folder that is named as a key."""
-    folder = tmp_path / "k=1"
-    folder.mkdir()
-    path = folder / "a#b%20c.parquet"
-    table = pa.table({"x.y": np.arange(200_000.0), "x[0]": np.arange(200_000)})
-    pyarrow.parquet.write_table(table, path, row_group_size=150_000)
-    alone, several = parquet_source(path), files_source([path])
-    assert [*several.schema.columns] == [*alone.schema.columns, "k"] == ["x.y", "x[0]", "k"]
-    for source in (alone, several):
-        for name in table.column_names:
-            cells = [batch.cells[name].numbers() for batch in source.batches([name])]
-            assert max(map(len, cells)) <= BATCH_ROWS
-            assert np.array_equal(np.concatenate(cells), np.arange(200_000.0))
+@pytest.fixture(params=[None, 0])
+def threads(request, monkeypatch):
+    """No thread can be had; None: any number."""
+    if request.param == 0:
+
+        def none(_):
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(threading.Thread, "start", none)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 20])
+def test_batches_come_in_their_order_and_one_is_waiting(count, threads):
+    read = []
+
+    def batches():
+        for k in range(count):
+            read.append(k)
+            yield k
+
+    seen = []
+    for k in _ahead(batches()):
+        seen.append(k)
+        assert len(read) <= k + 2
+    assert seen == read == list(range(count))
+
+
+def test_what_fails_fails_in_its_place(threads):
+    def batches():
+        yield from "ab"
+        raise OSError("row 17 has a secret")
+
+    stream = _ahead(batches())
+    assert [next(stream), next(stream)] == ["a", "b"]
+    with pytest.raises(OSError, match="secret"):
+        next(stream)
+
+
+def test_who_stops_reading_is_waited_for(threads):
+    done = []
+
+    def batches():
+        try:
+            yield from range(100)
+        finally:
+            done.append(True)
+
+    before, stream = threading.active_count(), _ahead(batches())
+    next(stream)
+    stream.close()
+    assert threading.active_count() == before
+    del stream
+    assert done == [True]
 
 
 def test_a_damaged_file_says_nothing_of_its_rows(tmp_path):

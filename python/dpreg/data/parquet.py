@@ -7,6 +7,7 @@ import os
 import re
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dpreg.base.errors import SchemaError
@@ -23,16 +24,30 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
     try:
         refuse_other_files(name)
         schema = pq.read_schema(name)
-        return dataset_source(ds.dataset(name, schema=schema, format=_by_page()))
     except FileNotFoundError:
         raise SchemaError("data", f"cannot read {name!r}: there is no such file") from None
     except (OSError, pa.ArrowException) as error:
         raise SchemaError("data", f"cannot read {name!r} as Parquet: {error}") from None
 
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        with pq.ParquetFile(name, pre_buffer=False) as file:
+            yield from _ahead(file.iter_batches(BATCH_ROWS, columns=list(columns)))
 
-def _by_page() -> ds.ParquetFileFormat:
-    """Return how files are read: page after page, as a group of rows may not fit in memory."""
-    return ds.ParquetFileFormat(pre_buffer=False)
+    return StreamSource(arrow_schema(schema), read)
+
+
+def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches, of which the next is read while one is used."""
+    with ThreadPoolExecutor(1) as reader:
+        try:
+            coming = reader.submit(next, batches, None)
+        except RuntimeError:  # no thread is to be had
+            reader.shutdown(cancel_futures=True)
+            yield from batches
+            return
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
 
 
 def refuse_other_files(path: str) -> None:
@@ -85,7 +100,7 @@ def files_source(paths: str | Sequence[str | os.PathLike[str]]) -> RowSource:
         # Text whatever the names are: numbers, if all that are there happen to be some, would
         # make the type of the column depend on the rows that there are.
         flavour = ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
-        return dataset_source(ds.dataset(files, format=_by_page(), partitioning=flavour))
+        return dataset_source(ds.dataset(files, format="parquet", partitioning=flavour))
     except (OSError, pa.ArrowException) as error:
         raise SchemaError("data", f"cannot read {files[0]!r} as Parquet: {error}") from None
 
