@@ -39,7 +39,7 @@ test-core: $(VENV)/test
 	  -DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
 	$(BIN)/cmake --build build/sanitize
 	build/sanitize/dpreg_tests
-	for fuzzer in models scores sums; do build/sanitize/fuzz_$$fuzzer 60 || exit; done
+	for fuzzer in models scores sums; do build/sanitize/fuzz_$$fuzzer 20 || exit; done
 	.ci/sanitize $(VENV) build/sanitize tests/bindings
 
 test-python: $(VENV)/test
