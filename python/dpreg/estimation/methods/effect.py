@@ -140,7 +140,7 @@ class TreatmentEffect:
         treatment, others = terms.names[0], terms.names[1:]
         share, centre = spending.left, known.scales.centre[1:-1]
         part = _REGRESSION if self.estimator == "regression" else _OUTCOMES
-        common = few_in_arm(known, self.propensity, spending.stage(part * share))
+        common = few_in_arm(known, self.propensity, spending.precision(part * share))
         own = centre[:0] if common else centre
         made = tuple(f"{treatment}:{name}" for name in others[: len(own)])
         rows = one_row_each(

@@ -84,6 +84,10 @@ class Stages:
         total = self._mu * math.sqrt(share)
         return GaussianReleases(epsilon, own.delta, own.bits, self._rows, total)
 
+    def precision(self, share: float) -> float:
+        """Return mu of a row for a share of the squared mu; a public number."""
+        return self._mu * math.sqrt(share) / self._rows
+
     def add(self, label: str, noise: GaussianReleases) -> None:
         """Put down what a stage has spent."""
         self.parts += [replace(part, label=label + part.label) for part in noise.parts]
@@ -138,15 +142,17 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     return Known(replace(scales, centre=centre, scale=scale, units=counts.units), share)
 
 
-def few_in_arm(known: Known, propensity: float | None, noise: GaussianReleases) -> bool:
-    """Whether an arm is too small for slopes of its own, released for all that `noise` has.
+def few_in_arm(known: Known, propensity: float | None, precision: float) -> bool:
+    """Whether an arm is too small for slopes of its own.
 
     Where the propensity is not known it never is: scores would need the slopes to be right.
+
+    precision: mu of a row, of what these cost.
     """
     if propensity is None:
         return False
     share = min(propensity, 1 - propensity)
-    told = share * known.scales.units * noise.mu / noise.rows
+    told = share * known.scales.units * precision
     return _is_small(share) and told < _FEW_IN_ARM * (len(known.scales.low) - 1)
 
 

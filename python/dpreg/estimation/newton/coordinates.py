@@ -14,13 +14,14 @@ from dpreg.estimation.releases.spectrum import without_spread
 
 Mask = NDArray[np.bool_]
 
-# Of all correlations that are taken for seen, so many are noise alone, on average.  Where each was
-# seen beyond 3.5 deviations, one in six slopes of 56 levels of 300,000 rows had no error, for none,
-# and others had 3.6 times those of least squares, for 2.2.
+# Of all entries of a matrix, or of products with a response, so many are taken for seen, on
+# average, that are noise alone.  Where each was seen beyond 3.5 deviations, one in six slopes of 56
+# levels of 300,000 rows had no error, for none, and others had 3.6 times those of least squares,
+# for 2.2.
 _FALSE = 0.05
-# Others are about the first, and those of one coordinate, squared and added up, about the second:
-# with the first alone, noise in those of 56 levels was taken for them, a step went five times too
-# far, and slopes had no error in one of four, or 8 times that of least squares.
+# Other correlations are about the first, and those of one coordinate, squared and added up, about
+# the second: with the first alone, noise was taken for them, steps went too far, and errors of 36
+# levels of 100,000 rows were 7 times those of least squares, for 2.1.
 ALIKE, _ALIKE_ALL = 0.1, 0.06
 # The curvature of a level may be so much more or less than its share of the rows: its mean may be
 # anywhere.
