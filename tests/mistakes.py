@@ -194,6 +194,7 @@ MISTAKES = [
         ("dp_lm('y ~ x**2', df, 1)", "formula", "write I(x ** 2) for the square"),
         ("dp_lm('y ~ x^2 + k', df, 1)", "formula", "write I(x ** 2) for the square"),
         ("dp_lm('y ~ I(x^2)', df, 1)", "formula", "I(x ** 2)"),
+        ("dp_lm('y ~ (x + k)^111111', df, 1)", "formula", "write an exponent of at most 6"),
         ("dp_lm('y ~ np.where(x > 0, 1, 0)', df, 1)", "formula", "write I(x > 0)"),
         ("dp_lm('y ~ cut(x, 3)', df, 1)", "formula", "with public breaks"),
         ('dp_lm("y ~ Q(\'x\')", df, 1)', "formula", "write `name of column`"),

@@ -29,7 +29,7 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
             "for those of declared periods too 'y ~ x | person + period'",
             "for levels that are public write C(g, levels=['a', 'b']) as a term",
         )
-    if _power_of_one(formula):
+    if _ONE_TERM.search(_outside_calls(formula)):
         problem = "x ** 2 is an interaction of x with itself, which is x"
         raise FormulaError("formula", problem, "write I(x ** 2) for the square")
     if re.search(r"\bI\([^()=<>!]*[^()=<>!]=[^=]", formula):
@@ -50,6 +50,9 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
     """
     from formulaic import Formula
 
+    if _HIGH_POWER.search(_outside_calls(formula)):
+        problem = f"{formula!r} has interactions of more than six terms"
+        raise FormulaError("formula", problem, "write an exponent of at most 6")
     try:
         return Formula(formula, _context={"__formulaic_variables_available__": list(columns)})
     except Exception:
@@ -61,12 +64,18 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
         ) from None
 
 
-def _power_of_one(formula: str) -> bool:
-    """Whether a single term has an exponent, outside of all brackets."""
-    plain = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "x", formula)
+# A single term that has an exponent; terms that have one above 6.  formulaic forms all products
+# of that many terms: with ten columns and ** 9 it does not end.
+_ONE_TERM = re.compile(r"(?:^|[~+:*-])\s*[A-Za-z_][\w.]*\s*(?:\*\*|\^)\s*\d")
+_HIGH_POWER = re.compile(r"(?:\*\*|\^)[\s(+]*0*(?:[7-9]|[1-9][\d_])")
+
+
+def _outside_calls(formula: str) -> str:
+    """Return the formula without quotes and without what is in the brackets of functions."""
+    plain = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"|\{[^{}]*\}", "x", formula)
     while (inside := re.sub(r"(\w)\([^()]*\)", r"\1", plain)) != plain:
         plain = inside
-    return re.search(r"(^|[~+:*-])\s*[A-Za-z_][\w.]*\s*(\*\*|\^)\s*\d", plain) is not None
+    return plain
 
 
 def factors_of(side: Any) -> list[Factor]:
