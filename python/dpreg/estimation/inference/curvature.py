@@ -6,6 +6,38 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 
+# Effects are about this before a score is seen.  With half of it, or twice, errors of counts of 26
+# levels of 100,000 rows were within a tenth of those with it.
+_USUAL = 1.0
+
+
+def likely(way: Doubles, effects: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
+    """Return the step that is most likely given a noisy score, effects being about `_USUAL`.
+
+    way, shape (w,): the step that the score says.
+    effects, shape (k, w): what steps are multiplied by to give their effects.
+    curvature, shape (w, w): of the loss.
+    deviation, shape (w,): of the noise in each entry of the score.
+    """
+    precision = (curvature / deviation**2) @ curvature
+    usual = effects.T @ effects / _USUAL**2
+    return np.asarray(np.linalg.solve(precision + usual, precision @ way))
+
+
+def grown(way: Doubles, effects: Doubles, inverse: Doubles) -> Doubles:
+    """Return a step along which means grow as scores say, were they straight lines.
+
+    A mean that is to be 1 + e times as large has a linear predictor that is log(1 + e) larger.  The
+    rest of the step goes to where the loss is least given so much.  Without it .02 of the slopes of
+    36 levels of 300,000 counts had no error, for none, and others had errors 1.25 times as large.
+
+    Of the other arguments see `held_back`.
+    """
+    more = effects @ way > 0
+    spread, there = effects[more] @ inverse, effects[more] @ way
+    back = np.linalg.lstsq(spread @ effects[more].T, there - np.log1p(there), rcond=None)[0]
+    return np.asarray(way - spread.T @ back)
+
 
 def held_back(
     way: Doubles, effects: Doubles, inverse: Doubles, deviation: Doubles, farthest: float

@@ -190,8 +190,7 @@ def _path(model: Linearised, guess: float, units: float) -> Path:
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
-    again = not model.family.least_squares
-    return Path(found.sizes, doubt, found.theta, bent=bent, still=still, again=again)
+    return Path(found.sizes, doubt, found.theta, bent=bent, still=still)
 
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:

@@ -47,8 +47,6 @@ def newton(rounds: Rounds, share: float) -> Limits:
     """
     left, again = share, True
     for number in itertools.count(len(rounds.path.observations)):
-        if number > 1 and left > _ENOUGH and rounds.steps_left > 2:
-            left -= rounds.curve()
         enough = left > (_ENOUGH if again else _WORTH) and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
             loud, left = rounds.noisy(_LOUD), left - NORMS
@@ -64,7 +62,7 @@ def newton(rounds: Rounds, share: float) -> Limits:
             part = rounds.first(limit, left)
         if not last:
             limit = rounds.early(limit, part)
-        rounds.go(limit, part)
+        rounds.go(limit, part, last=last)
         left -= part
         if last:
             break
@@ -73,7 +71,8 @@ def newton(rounds: Rounds, share: float) -> Limits:
 
 def first_score(rounds: Rounds, left: float) -> None:
     """Release a score where the curvature is not known yet; `left` is what all scores have."""
-    rounds.go(rounds.limits.usual, rounds.first(rounds.limits.usual, left))
+    share = rounds.first(rounds.limits.usual, left)
+    rounds.go(rounds.limits.usual, share, last=False)
 
 
 def newton_known(rounds: Rounds, share: float) -> None:
@@ -85,7 +84,7 @@ def newton_known(rounds: Rounds, share: float) -> None:
         last = number + 1 == MOST_KNOWN or near or left < _LAST_KNOWN * share
         part = left if last else min(left * (_ROUND if number else _FIRST_KNOWN), quiet)
         path.theta = _damped(rounds)
-        rounds.go(limit, part)
+        rounds.go(limit, part, last=last)
         left -= part
         if last:
             break
@@ -107,5 +106,5 @@ def _damped(rounds: Rounds) -> Doubles:
 
 def newton_small(rounds: Rounds, share: float) -> None:
     """Release two scores for a share of the squared mu."""
-    rounds.go(rounds.limits.limit, _FIRST_OF_TWO * share)
-    rounds.go(rounds.limits.limit, (1 - _FIRST_OF_TWO) * share)
+    rounds.go(rounds.limits.limit, _FIRST_OF_TWO * share, last=False)
+    rounds.go(rounds.limits.limit, (1 - _FIRST_OF_TWO) * share, last=True)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.newton.coordinates import Moments
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03
@@ -22,7 +21,6 @@ _LEAST, _LARGEST = 0.1, 1e4
 _BY_CHANCE = 1e-3
 # which is no more than this, squared, for a score of a row cannot fall faster.
 _MOST = 1.0
-_KNOWN = 8
 # Where a score exceeds its noise by the second number of deviations, the one before by the first,
 # and this one is more than the third of it, they do not lead to a root; but the noise before was
 # a part of the step, and this one exceeds it by the last number.  Without that .3% of fits of
@@ -66,8 +64,6 @@ class Path:
     start: shape (w,): where the first score is to be taken.
     bent: the curvature changes by this share over a step of length 1.
     still: a difference of scores says nothing after a step that is shorter than this.
-    again: the curvature is released again where it may have changed: a difference of scores says as
-        much of its doubt as `_KNOWN` other entries that are as expected.
 
     Attributes
     ----------
@@ -91,9 +87,8 @@ class Path:
         *,
         bent: float = 0.0,
         still: float = 0.0,
-        again: bool = False,
     ) -> None:
-        self.curvature, self._known = np.eye(len(sizes)), _KNOWN * again
+        self.curvature = np.eye(len(sizes))
         self._bent, self._still, self._squares = bent, still, sizes**2
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
@@ -147,23 +142,6 @@ class Path:
         values, vectors = np.linalg.eigh(self.curvature + change)
         self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
 
-    def curved(self, curvature: Doubles, variance: Doubles, levels: NDArray[np.bool_]) -> None:
-        """Take in another noisy curvature.
-
-        variance: shape (w, w): of the noise of an entry on its diagonal, and twice that of others.
-        levels: shape (w,): coordinates of levels.
-        """
-        known = Moments(self.curvature, 2 * self.doubt, levels).of_levels()
-        found = known.seen(curvature, variance)
-        values, vectors = np.linalg.eigh(found.matrix)
-        size = max(float(np.trace(found.matrix)) / len(curvature), _LEAST)
-        self.curvature = (vectors * np.clip(values, _LEAST * size, _LARGEST)) @ vectors.T
-        self._first, self._surprises = found.variance / 2 + (_BENT * size) ** 2, []
-        before, held = self.theta, self.held
-        self._combine()
-        if held:
-            self.hold(before)
-
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
         self.observations.append(seen)
@@ -185,7 +163,6 @@ class Path:
         # What is not clear, as after a short step, would be most of what is said of the curvature.
         if square <= special.chdtri(width, _BY_CHANCE):
             surprise = 0.0
-        surprise = (surprise * width + self._known) / (width + self._known)
         doubt = np.maximum(self.doubt, surprise * self._first)
         spread = np.diag(doubt @ step**2 + noise) + doubt * np.outer(step, step)
         moved = doubt * np.outer(np.linalg.solve(spread, fallen), step)
