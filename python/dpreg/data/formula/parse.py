@@ -50,11 +50,14 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
     """
     from formulaic import Formula
 
-    if _HIGH_POWER.search(_outside_calls(formula)):
-        problem = f"{formula!r} has interactions of more than six terms"
-        raise FormulaError("formula", problem, "write an exponent of at most 6")
+    from dpreg.data.formula.operators import MOST_PRODUCTS, PARSER, TooManyProductsError
+
+    known = {"__formulaic_variables_available__": list(columns)}
     try:
-        return Formula(formula, _context={"__formulaic_variables_available__": list(columns)})
+        return Formula(formula, _parser=PARSER, _context=known)
+    except TooManyProductsError:
+        problem = f"{formula!r} has more than {MOST_PRODUCTS:,} interactions"
+        raise FormulaError("formula", problem, "name those that matter: a + b + a:b") from None
     except Exception:
         raise FormulaError(
             "formula",
@@ -64,10 +67,8 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
         ) from None
 
 
-# A single term that has an exponent; terms that have one above 6.  formulaic forms all products
-# of that many terms: with ten columns and ** 9 it does not end.
+# A single term that has an exponent.
 _ONE_TERM = re.compile(r"(?:^|[~+:*-])\s*[A-Za-z_][\w.]*\s*(?:\*\*|\^)\s*\d")
-_HIGH_POWER = re.compile(r"(?:\*\*|\^)[\s(+]*0*(?:[7-9]|[1-9][\d_])")
 
 
 def _outside_calls(formula: str) -> str:
