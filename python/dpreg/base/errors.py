@@ -148,6 +148,8 @@ def got(value: object) -> Value | str:
     length: ``eps=df["x"].tolist()`` has one of rows.
     """
     long = isinstance(value, (str, bytes)) and len(value) > _LONGEST
+    # Python does not write integers of more than 4,300 digits.
+    long |= isinstance(value, int) and abs(value) >= 10**_LONGEST
     return a_kind(value) if long or not _is_shown(value) else Value(value)
 
 

@@ -21,7 +21,8 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     wanted = f"increasing finite numbers, at most {most}"
     like = (*write("cuts", [90, 180, 365]), ", for example")
     several = isinstance(cuts, Iterable) and not isinstance(cuts, (str, bytes, Mapping))
-    values: list[Any] = list(cuts) if several else []  # type: ignore[call-overload]
+    # One more than there may be: an iterable need not end.
+    values: list[Any] = list(itertools.islice(cuts, most + 1)) if several else []  # type: ignore[call-overload]
     if not values or len(values) > most or not all(map(_real, values)):
         raise unusable("cuts", wanted, cuts, like)
     if any(a >= b for a, b in itertools.pairwise(values)):
@@ -33,4 +34,7 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
 
 
 def _real(value: object) -> bool:
-    return is_number(value) and math.isfinite(value)
+    try:
+        return is_number(value) and math.isfinite(value)
+    except OverflowError:  # a long integer
+        return False

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpreg.base.errors import FormulaError, SchemaError, Setting, a_kind, add, closest
-from dpreg.base.levels import Level, such_levels
+from dpreg.base.levels import MOST_LEVELS, Level, such_levels
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Schema, no_column
 
@@ -115,6 +115,8 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     categories = {name for factor in factors for name in factor.categories}
     _check_kinds(used.values(), categories)
     for factor in factors:
+        if not factor.compared:
+            _check_number(schema.columns[name] for name in factor.variables)
         for name, level in factor.compared:
             _check_level(schema.columns[name], level)
     bases = [basis for factor in factors for basis in factor.bases]
@@ -140,6 +142,14 @@ def _check_level(column: Column, level: Level) -> None:
     other = repr(meant) if meant else f"one of {', '.join(map(repr, column.levels))}"
     problem = f"{column.name!r} is compared with {level!r}, which is not one of its levels"
     raise FormulaError("formula", problem, f"write {other}")
+
+
+def _check_number(columns: Iterable[Column]) -> None:
+    """Refuse a factor of which formulaic would make a matrix of levels by levels of gigabytes."""
+    for column in columns:
+        if len(column.levels or ()) > MOST_LEVELS:
+            problem = f"{column.name!r} has more than {MOST_LEVELS:,} levels"
+            raise SchemaError("levels", problem, "declare those with many rows: others are dropped")
 
 
 # Levels in a suggestion, for text and for numbers.
