@@ -34,7 +34,9 @@ def effect(**given):
     (lambda: lm("y ~ I(a ** -9**-9**9**9)"), "a power of numbers needs a plain exponent"),
     (lambda: lm(bounds={"a": range(10**12)}), "those of 'a' must be two numbers"),
     (lambda: lm(bounds={"a": itertools.count()}), "those of 'a' must be two numbers"),
-    (lambda: lm("y ~ C(a)", levels={"a": range(20_001)}), "'a' has more than 20,000 levels"),
+    (lambda: lm("y ~ C(a)", levels={"a": range(20_001)}), r"the term 'C\(a\)' has 20,001 columns"),
+    (lambda: lm("y ~ t + C(a):t", levels={"a": range(300), "t": range(300)}),
+     r"the term 'C\(a\):t' has 90,000 columns, more than 20,000; declare fewer levels"),
     (lambda: survival(cuts=range(1, 10**12)), "cuts must be increasing finite numbers"),
     (lambda: survival(cuts=itertools.count(1)), "cuts must be increasing finite numbers"),
     (lambda: survival(cuts=[1, LONG]), "cuts must be increasing finite numbers"),
@@ -58,5 +60,5 @@ def test_a_category_may_have_many_levels_where_it_is_compared():
     places = pd.Categorical.from_codes([0, 1, 2] * 3, [f"{k}" for k in range(30_000)])
     data = pd.DataFrame({"y": np.ones(9), "place": places})
     assert dpreg.dp_lm("y ~ I(place == '1')", data, 1.0, 1e-6, rng=1).privacy.parts
-    with pytest.raises(ArgumentError, match="'place' has more than 20,000 levels"):
+    with pytest.raises(ArgumentError, match="the term 'place' has 30,000 columns"):
         dpreg.dp_lm("y ~ place", data, 1.0, 1e-6)

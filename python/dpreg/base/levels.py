@@ -9,8 +9,6 @@ from dpreg.base.errors import Pieces, SchemaError, write
 
 Level = str | int | float | bool
 
-# Of a factor.  With 20,000, matrices of a fit took 7 GB; with 50,000 there was no memory for them.
-MOST_LEVELS = 20_000
 _SPELLED = "a list of strings or numbers"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpreg.base.errors import FormulaError, SchemaError, Setting, a_kind, add, closest
-from dpreg.base.levels import MOST_LEVELS, Level, such_levels
+from dpreg.base.levels import Level, such_levels
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Schema, no_column
 
@@ -84,6 +85,21 @@ def factors_of(side: Any) -> list[Factor]:
     return [factor for term in side for factor in _factors(term)]
 
 
+# Of a factor of 20,000 levels matrices of a fit took 7 GB; for one of 50,000 there was no memory.
+_MOST_COLUMNS = 20_000
+
+
+def check_widths(side: Any, schema: Schema) -> None:
+    """Refuse terms whose levels make so many columns that there would be no memory for a fit."""
+    for term in side:
+        names = {name for f in _factors(term) if not f.compared for name in f.variables}
+        width = math.prod(len(schema[name].levels or (1,)) for name in names)
+        if width > _MOST_COLUMNS:
+            problem = f"the term {str(term)!r} has {width:,} columns, more than {_MOST_COLUMNS:,}"
+            advice = "declare fewer levels, those with many rows: rows with others are dropped"
+            raise FormulaError("formula", problem, advice)
+
+
 def _factors(term: Any) -> list[Factor]:
     found = []
     for factor in term.factors:
@@ -115,8 +131,6 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     categories = {name for factor in factors for name in factor.categories}
     _check_kinds(used.values(), categories)
     for factor in factors:
-        if not factor.compared:
-            _check_number(schema.columns[name] for name in factor.variables)
         for name, level in factor.compared:
             _check_level(schema.columns[name], level)
     bases = [basis for factor in factors for basis in factor.bases]
@@ -142,14 +156,6 @@ def _check_level(column: Column, level: Level) -> None:
     other = repr(meant) if meant else f"one of {', '.join(map(repr, column.levels))}"
     problem = f"{column.name!r} is compared with {level!r}, which is not one of its levels"
     raise FormulaError("formula", problem, f"write {other}")
-
-
-def _check_number(columns: Iterable[Column]) -> None:
-    """Refuse a factor of which formulaic would make a matrix of levels by levels of gigabytes."""
-    for column in columns:
-        if len(column.levels or ()) > MOST_LEVELS:
-            problem = f"{column.name!r} has more than {MOST_LEVELS:,} levels"
-            raise SchemaError("levels", problem, "declare those with many rows: others are dropped")
 
 
 # Levels in a suggestion, for text and for numbers.
