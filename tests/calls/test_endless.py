@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,16 @@ def effect(**given):
     (lambda: survival(cuts=[1, LONG]), "cuts must be increasing finite numbers"),
     (lambda: survival(cuts=[1, 2], start=-LONG), "start must be a number below .*, got an int"),
     (lambda: effect(propensity=LONG), "propensity must be a number .*, got an int"),
+    (lambda: survival(cuts=np.array(1.0)), "cuts must be increasing finite numbers"),
+    (lambda: survival(cuts=[1], strata="site"), "strata: there is no column 'site'"),
+    (lambda: dpreg.dp_survival("Surv(a, t) ~ 1", {**DATA, "1": DATA["a"]}, 1.0, 1e-6, cuts=[1],
+                               strata="1"), "strata: '1' has no public levels"),
+    (lambda: lm(unit="a", max_rows=[2]), "max_rows must be a whole number, got a list"),
+    (lambda: lm(memory=LONG), "memory must be a number of bytes, .*, got an int"),
+    (lambda: lm(weights="a", weight_limit=Fraction(1, LONG)), "weight_limit .* got a Fraction"),
+    (lambda: dpreg.dp_plan(n=LONG, d=3, eps=1.0), "n must be an integer .*, got an int"),
+    (lambda: dpreg.dp_plan(n=100, d=3, eps=1.0, effect=LONG), "effect must be .*, got an int"),
+    (lambda: dpreg.dp_moments(np.array("a"), DATA, 1.0), "formula must be a text"),
     (lambda: effect(unit="a", max_rows=LONG), "max_rows must be an integer .*, got an int"),
 ])  # fmt: skip
 def test_what_would_not_end_is_refused(call, words):

@@ -21,6 +21,7 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
     wanted = f"increasing finite numbers, at most {most}"
     like = (*write("cuts", [90, 180, 365]), ", for example")
     several = isinstance(cuts, Iterable) and not isinstance(cuts, (str, bytes, Mapping))
+    several &= getattr(cuts, "ndim", 1) > 0
     # One more than there may be: an iterable need not end.
     values: list[Any] = list(itertools.islice(cuts, most + 1)) if several else []  # type: ignore[call-overload]
     if not values or len(values) > most or not all(map(_real, values)):
@@ -34,7 +35,4 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
 
 
 def _real(value: object) -> bool:
-    try:
-        return is_number(value) and math.isfinite(value)
-    except OverflowError:  # a long integer
-        return False
+    return is_number(value) and math.isfinite(value)
