@@ -10,9 +10,9 @@ from formulaic.parser.types import Operator, OrderedSet
 
 Terms: TypeAlias = Any  # an OrderedSet of its terms
 
-# What one operator forms at most: squares of 141 columns are, whose 10,000 terms take 12 seconds
-# before the charge.  formulaic forms all products of as many terms as an exponent says before it
-# leaves out those that are equal: with ten columns and ** 9 it did not end.
+# What one operator forms at most: squares of 141 columns are, whose 10,012 terms took 4 seconds
+# before the charge and 8 after it.  formulaic forms all products of as many terms as an exponent
+# says before it leaves out those that are equal: with ten columns and ** 9 it did not end.
 MOST_PRODUCTS = 20_000
 
 
@@ -35,9 +35,12 @@ def _power(terms: Terms, exponent: Terms) -> Terms:
     if len(written) != 1 or not re.fullmatch("0*[1-9][0-9]*", written[0]):
         raise ValueError("an exponent must be a positive integer")
     found = terms
-    # A term times itself is itself, so there is nothing new from their number on.
-    for _ in range(min(int(written[0]), len(terms)) - 1):
-        found = _each(found, terms)
+    for _ in range(int(written[0]) - 1):
+        more = _each(found, terms)
+        # A term times itself is itself, so that soon there are no others, nor in another order.
+        if list(map(str, more)) == list(map(str, found)):
+            break
+        found = more
     return found
 
 
