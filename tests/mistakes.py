@@ -164,7 +164,7 @@ MISTAKES = [
         ("dpreg.dp_curve('Surv(x) ~ 1', df, 1, cuts=[1, 2])", "formula", "given 1 argument;"),
         ("dpreg.dp_curve('Surv(x, k) ~ 1', df, 1, cuts=[2, 1])", "cuts", "write cuts=[90, 180"),
         ("dpreg.dp_curve('Surv(x, k) ~ 1', df, 1, cuts=[1, 2])", "formula", "Surv(x, k == 'v')"),
-        ("dpreg.dp_curve('Surv(x, y) ~ 1', df, 1, cuts=[-1, 2])", "start", "leave out cuts below"),
+        ("dpreg.dp_curve('Surv(x, y) ~ 1', df, 1, cuts=[-1, 2])", "start", "are not above"),
         ("dpreg.dp_test('ttest', df, 1)", "statistic must be a function", "got 'ttest'"),
         ("dpreg.dp_effect('y ~ x', df, 1, treatment='k', method='ipw')", "method",
          "write method='aipw'"),

@@ -30,7 +30,9 @@ def edges_of(cuts: object, start: object, most: int = MOST_CUTS) -> Doubles:
         raise unusable("cuts", wanted, cuts, like)
     if not _real(start) or not start < values[0]:
         wanted = f"a number below the first cut, {values[0]:g}"
-        raise unusable("start", wanted, start, write("start", ...), "leave out cuts below it")
+        raise unusable(
+            "start", wanted, start, write("start", ...), "leave out cuts that are not above it"
+        )
     return np.array([start, *values], dtype=np.float64)
 
 
