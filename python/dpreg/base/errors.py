@@ -151,10 +151,8 @@ def got(value: object) -> Value | str:
 
 
 def _is_long(value: object) -> bool:
-    if isinstance(value, (str, bytes)):
-        return len(value) > _LONGEST
     try:
-        return isinstance(value, numbers.Number) and len(repr(value)) > _LONGEST
+        return isinstance(value, _PLAIN) and len(repr(value)) > _LONGEST + len("b''")
     except ValueError:  # Python does not write integers of more than 4,300 digits.
         return True
 
