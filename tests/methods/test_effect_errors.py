@@ -7,6 +7,7 @@ import pytest
 import statsmodels.api as sm
 from methods.tables import steep
 
+import dpreg
 from dpreg.base.families import family_from
 from dpreg.estimation.inference.effect import (
     combined,
@@ -122,3 +123,18 @@ def test_sampling_errors_say_how_large_residuals_are():
     assert np.isnan(residual_variance(sampling, binomial, n, 0.1))
     assert np.isnan(residual_variance(sampling * np.nan, gaussian, n, 0.1))
     assert np.isnan(residual_variance(sampling * 0, gaussian, n, 0.1))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_columns_that_are_nearly_always_0_are_known_at_their_own_place(first):
+    """The model of the treatment took the next column for one: slopes of .7 came out .04 to 1."""
+    found = []
+    for seed in range(4):
+        rng, n = np.random.default_rng(seed), 20_000
+        k, (b, c) = (rng.random(n) < 0.01) * 3.0, rng.standard_normal((2, n))
+        t = (rng.random(n) < 1 / (1 + np.exp(0.5 * c - 0.7 * b))).astype(float)
+        data = {"k": k, "b": b, "c": c, "t": t, "y": k + b + c + t + rng.standard_normal(n)}
+        right = "k + b + c" if first else "b + c + k"
+        fit = dpreg.dp_effect(f"y ~ {right}", data, 1.0, 1e-6, treatment="t", rng=seed)
+        found.append(fit.propensity[1 + fit.covariates.index("b")])
+    assert np.abs(np.array(found) - 0.7).max() < 0.1

@@ -186,9 +186,11 @@ WRONG = [
     ({"formula": "Surv(time, time) ~ x"}, FormulaError, "one column twice"),
     # It was left out, and nothing said so.
     ({"formula": "Surv(time, event) ~ x + I(event)"}, FormulaError, "in Surv() and on the right"),
+    ({"formula": "Surv(time, event) ~ x + time"}, FormulaError, "in Surv() and on the right"),
     ({"cuts": [2, 1]}, ArgumentError, "increasing finite numbers"),
     ({"cuts": range(1, 500)}, ArgumentError, "at most 200"),
     ({"start": 3.0}, ArgumentError, "below the first cut"),
+    ({"cuts": [0, 1]}, ArgumentError, "leave out cuts that are not above it"),
     ({"strata": "x"}, ArgumentError, "no public levels"),
     ({"strata": 3}, ArgumentError, "the name of one column"),
     ({"time_varying": ["z"]}, ArgumentError, "which has x"),
@@ -198,6 +200,7 @@ WRONG = [
     ({"max_rows": 2}, ArgumentError, "needs unit"),
     ({"unit": "who", "max_rows": 10**5}, ArgumentError, "with 4 intervals"),
     ({"bounds": {"I(time)": (0, 1)}}, ArgumentError, "not a covariate"),
+    ({"bounds": {"time": (0, 1)}}, ArgumentError, "'time' is not a covariate; leave bounds out"),
     ({"frailty": "who"}, TypeError, "no such argument"),
 ]  # fmt: skip
 

@@ -147,8 +147,14 @@ def got(value: object) -> Value | str:
     A number, a name, options or None, which somebody typed.  Of all else it says the kind, and no
     length: ``eps=df["x"].tolist()`` has one of rows.
     """
-    long = isinstance(value, (str, bytes)) and len(value) > _LONGEST
-    return a_kind(value) if long or not _is_shown(value) else Value(value)
+    return Value(value) if _is_shown(value) and not _is_long(value) else a_kind(value)
+
+
+def _is_long(value: object) -> bool:
+    try:
+        return isinstance(value, _PLAIN) and len(repr(value)) > _LONGEST + len("b''")
+    except ValueError:  # Python does not write integers of more than 4,300 digits.
+        return True
 
 
 def shown(value: object) -> str:

@@ -282,6 +282,6 @@ def family_from(family: object) -> Family:
     example = Options("family", "quantile", "Quantile", {"q": 0.9})
     wanted = ("one of ", Choice(tuple(known)), " or ", example)
     robust = ", whose standard errors allow for overdispersion"
-    quasi = (robust,) if str(family).startswith("quasi") else ()
+    quasi = (robust,) if isinstance(family, str) and family.startswith("quasi") else ()
     advice = [] if meant is None else [(*write("family", meant), *quasi)]
     raise unusable("family", wanted, family, *advice)

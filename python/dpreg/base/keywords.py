@@ -12,7 +12,6 @@ from dpreg.base.errors import Argument, Blank, KeywordError, Options, Setting, W
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LINEAR = "this is linear regression"
 _PAIR = ("write ", Argument("formula"), " and ", Argument("data"))
 _SEED = ("write ", Argument("rng"), ", which makes the result reproducible but not private")
 
@@ -40,8 +39,8 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         ("missing", "na_action", "dropna"),
         (("formula",), "leave it out: incomplete rows are dropped"),
     ),
-    "family": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has families"),
-    "link": (("formula",), f"leave it out: {_LINEAR}; dp_glm() has links"),
+    "family": (("formula",), "leave it out: dp_glm() has families"),
+    "link": (("formula",), "leave it out: dp_glm() has links"),
     "standardisation": (("row_factor",), "leave it out: columns are scaled by a few noisy counts, "
                         "which cost no more than they have to"),
     "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),

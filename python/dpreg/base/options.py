@@ -50,8 +50,17 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a real number, of Python or numpy; a bool is one by accident only."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    """Whether a value is a real number, of Python or numpy; a bool is one by accident only.
+
+    An integer that no double holds is none.
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def is_whole(value: object) -> bool:

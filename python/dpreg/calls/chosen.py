@@ -32,9 +32,9 @@ def of_units(request: Request, *chosen: Any) -> tuple[Any, ...]:
         names = tuple(name for name, kind in kinds.items() if _takes(kind))
         problem = (f"is not an option of {chosen[0].name!r}, but of ", Choice(names))
         raise ArgumentError(_OPTION, problem)
-    others = {each.max_rows for each in takers} - {1, max_rows}
+    others = [each.max_rows for each in takers if each.max_rows not in (1, max_rows)]
     if others:
-        why = f"is {max_rows}, and {others.pop()} in the options object; give it once"
+        why = f"is {max_rows}, and {others[0]} in the options object; give it once"
         raise ArgumentError(_OPTION, why)
     return tuple(replace(each, max_rows=max_rows) if _takes(each) else each for each in chosen)
 

@@ -209,6 +209,7 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
     if not isinstance(formula, str):
         # A table lists its columns.
         named = isinstance(formula, Iterable) and not hasattr(formula, "keys")
+        named &= getattr(formula, "ndim", 1) > 0
         terms = list(formula) if named else []
         if not terms or not all(isinstance(term, str) for term in terms):
             wanted = "a text such as '~ price + carat', or a list of terms"

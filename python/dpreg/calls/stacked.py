@@ -98,11 +98,13 @@ def rows_of_a_unit(asked: Request, count: int, of: str) -> int:
 
 def bounded(terms: Terms, asked: Request, refused: tuple[str, ...]) -> Terms:
     """Return the terms of records with their bounds, which covariates alone may have."""
-    public = bounds_for(asked.bounds, terms, BoostedAdaSSP(), None)
-    wrong = [name for name in refused if name in public]
+    given = asked.bounds if isinstance(asked.bounds, Mapping) else {}
+    # In a formula of times to an event their columns are in I().
+    parts = [name for name in given if f"I({name})" in refused and name not in terms.names]
+    wrong = [*parts, *(name for name in refused if name in given)]
     if wrong:
         raise ArgumentError("bounds", f"{wrong[0]!r} is not a covariate", leave_out("bounds"))
-    return replace(terms, bounds=public)
+    return replace(terms, bounds=bounds_for(asked.bounds, terms, BoostedAdaSSP(), None))
 
 
 def check_columns(names: tuple[str, ...], advice: str) -> None:

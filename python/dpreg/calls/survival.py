@@ -16,6 +16,7 @@ from dpreg.calls.session import Payer, begin
 from dpreg.calls.stacked import Stacked, bounded, check_columns, known_limits, rows_of_a_unit
 from dpreg.calls.times import posed
 from dpreg.data.bounds import Bounds
+from dpreg.data.containers import check_column
 from dpreg.data.cuts import edges_of
 from dpreg.data.design import Design, Terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
@@ -165,7 +166,7 @@ def dp_survival(
     session = begin(asked, data)
     intervals = len(edges) - 1
     rows = rows_of_a_unit(asked, intervals, f"{intervals} intervals")
-    surv = _with_strata(read_surv(formula, _INSTEAD), strata)
+    surv = _with_strata(read_surv(formula, _INSTEAD), strata, data)
     advice = "covariates, such as 'age + C(stage)'", "write ~ 1 for a baseline hazard alone"
     problem = posed(surv, session, *advice)
     records = _bounded(problem.terms, surv, asked)
@@ -214,7 +215,7 @@ def _listed(names: object) -> tuple[str, ...]:
     return found
 
 
-def _with_strata(surv: SurvFormula, strata: object) -> SurvFormula:
+def _with_strata(surv: SurvFormula, strata: object, data: object) -> SurvFormula:
     times = [part for part in (surv.start, surv.time, surv.event) if part is not None]
     if len(set(times)) < len(times):
         raise FormulaError("formula", f"{surv.left} has one column twice")
@@ -222,6 +223,8 @@ def _with_strata(surv: SurvFormula, strata: object) -> SurvFormula:
         return surv
     if not isinstance(strata, str) or not strata:
         raise unusable("strata", "the name of one column, such as 'site'", strata)
+    if not isinstance(data, ModelMatrix):
+        check_column("strata", strata, data)
     name = strata if strata.isidentifier() else f"`{strata}`"
     return replace(surv, right=f"{surv.right} + {name}")
 
@@ -268,7 +271,8 @@ def _expansion(
 def _strata(problem: Problem, terms: Terms, column: str) -> tuple[str, ...]:
     """Return the columns that code the levels of a column."""
     names = terms.groups.get(column) or terms.groups.get(f"`{column}`") or ()
-    known = None if isinstance(problem, ModelMatrix) else problem.schema[column].levels
+    coded = not isinstance(problem, ModelMatrix) and column in problem.schema  # `1` is not
+    known = problem.schema[column].levels if coded else None
     if not isinstance(problem, ModelMatrix) and (known is None or len(names) != len(known) - 1):
         problem_is = f"{column!r} has no public levels, or is in the formula too"
         raise ArgumentError("strata", problem_is, add("levels", {column: ["a", "b"]}))

@@ -24,7 +24,8 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
     right = {str(term) for term in read_terms(surv.right)} - {"1"}
     problem = session.pose(surv.columns)
     own = " + ".join(f"I({part})" for part in (surv.start, surv.time, surv.event) if part)
-    twice = right & {str(term) for term in read_terms(own)}
+    # The time of entry may be a covariate: the age at which somebody enters.
+    twice = right & {surv.time, surv.event, *(str(term) for term in read_terms(own))}
     if twice:
         why = f"{min(twice)!r} is in Surv() and on the right too"
         raise FormulaError("formula", why, "leave it out, or make a column of it before the call")

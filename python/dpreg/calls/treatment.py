@@ -11,7 +11,6 @@ from dpreg.base.errors import (
     ArgumentError,
     Choice,
     FormulaError,
-    SchemaError,
     Value,
     add,
     leave_out,
@@ -22,11 +21,10 @@ from dpreg.base.families import BINOMIAL, GAUSSIAN, family_from
 from dpreg.base.options import is_number
 from dpreg.calls.chosen import bounds_for, rows_fitted
 from dpreg.calls.request import Request
-from dpreg.data.containers import open_source
+from dpreg.data.containers import check_column
 from dpreg.data.design import Terms
 from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
-from dpreg.data.schema import no_column
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.estimation.methods.effect import TreatmentEffect
 
@@ -97,9 +95,7 @@ def with_treatment(formula: object, treatment: object, data: object) -> Any:
     if "|" in right or re.search(r"(?<![\w.`)])\.(?![\w.`])", right):
         problem = f"{right.strip()!r} must name the covariates"
         raise FormulaError("formula", problem, "write 'age + C(stage)'", "write ~ 1 for none")
-    schema = open_source(data).schema
-    if treatment not in schema.columns:
-        raise SchemaError("treatment", *no_column(treatment, schema))
+    check_column("treatment", treatment, data)
     name = treatment if treatment.isidentifier() else f"`{treatment}`"
     return f"{left.strip()} ~ {name} + {right.strip()}"
 

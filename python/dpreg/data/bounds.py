@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,11 +106,12 @@ def level_places(terms: Terms) -> tuple[Integers, ...]:
     return tuple(np.array(of, dtype=np.int64) for of in found if of)
 
 
-def _checked_pair(name: str, limits: object) -> Bounds:
+def _checked_pair(name: str, limits: Any) -> Bounds:
     try:
-        if any(isinstance(limit, (str, bytes)) for limit in limits):  # type: ignore[attr-defined]
+        first, last = limits
+        if isinstance(first, (str, bytes)) or isinstance(last, (str, bytes)):
             raise TypeError
-        low, high = (float(limit) for limit in limits)  # type: ignore[attr-defined]
+        low, high = float(first), float(last)
     except (OverflowError, TypeError, ValueError):
         # The value is not shown: it may be a column of records.
         # Two of something else: the kind of the pair would say nothing.

@@ -7,7 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from dpreg.base.errors import SchemaError
 from dpreg.base.later import ds, pa
+from dpreg.data.schema import no_column
 from dpreg.data.source import RowSource
 
 
@@ -38,3 +40,10 @@ def open_source(data: Any) -> RowSource:
         if isinstance(data, pa.RecordBatchReader):
             return parquet.reader_source(data)
     return frames.frame_source(data)
+
+
+def check_column(argument: str, name: str, data: Any) -> None:
+    """Refuse the name of a column that the data do not have."""
+    schema = open_source(data).schema
+    if name not in schema.columns:
+        raise SchemaError(argument, *no_column(name, schema))

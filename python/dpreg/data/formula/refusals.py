@@ -8,6 +8,8 @@ from dpreg.base.errors import FormulaError, Words
 
 OTHER_ROWS = "its value in one row depends on the other rows"
 MAKE_IT = "make the column before the call"
+# Of a power of numbers: hardly any with a larger one fits a double.
+_LARGEST_EXPONENT = 1000
 # Why something else cannot be used, and what to write.
 _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
     ast.MatMult: (OTHER_ROWS, "write I(x * z) for the product in each row"),
@@ -44,3 +46,14 @@ def why_not(node: ast.expr) -> tuple[str, str]:
         what = node.ops[0]
     name = type(what).__name__
     return _INSTEAD.get(type(what), (f"{name} is not arithmetic on one row", MAKE_IT))
+
+
+def is_long(base: ast.expr, exponent: ast.expr) -> bool:
+    """Whether a power is of numbers and may have more digits than there is memory for: 9**9**9."""
+    inside = (*ast.walk(base), *ast.walk(exponent))
+    if any(isinstance(node, ast.Name) for node in inside):
+        return False
+    match exponent.operand if isinstance(exponent, ast.UnaryOp) else exponent:
+        case ast.Constant(value=int() | float() as value) if value <= _LARGEST_EXPONENT:
+            return any(isinstance(node, ast.Pow) for node in inside)
+    return True

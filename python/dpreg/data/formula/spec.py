@@ -22,7 +22,7 @@ from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import FormulaError
 from dpreg.base.later import pd
 from dpreg.data.formula.encoded import encoded, quiet, ranges_of_bases, ranges_of_levels
-from dpreg.data.formula.parse import factors_of, lookups, parsed, schema_of
+from dpreg.data.formula.parse import check_widths, factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.tables import anything, categorical, probe
 from dpreg.data.formula.terms import read_factor
 from dpreg.data.roles import usable_weights
@@ -93,6 +93,7 @@ class FormulaSpec:
         sides = parsed(formula, schema)
         left, right = (factors_of(side) for side in sides)
         self.schema = schema_of([*left, *right], schema)
+        check_widths(sides[1], self.schema)
         self._responses = tuple(dict.fromkeys(v for f in left for v in f.variables))
         self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
         with quiet():

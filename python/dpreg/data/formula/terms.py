@@ -25,7 +25,7 @@ from dpreg.data.formula.functions import (
     about,
     without_interval,
 )
-from dpreg.data.formula.refusals import MAKE_IT, OTHER_ROWS, refusal, why_not
+from dpreg.data.formula.refusals import MAKE_IT, OTHER_ROWS, is_long, refusal, why_not
 from dpreg.data.schema import Schema, such_bounds
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -134,6 +134,9 @@ class _Reader:
             case ast.BinOp(left=left, right=right) if isinstance(node.op, _OPERATORS):
                 self.read_row(left)
                 self.read_row(right)
+                if isinstance(node.op, ast.Pow) and is_long(left, right):
+                    why = "a power of numbers needs a plain exponent of at most 1,000"
+                    raise self.refuse(why, "write the number itself")
             case ast.Compare(left=left, ops=[_], comparators=[right]) if isinstance(
                 node.ops[0], _COMPARISONS
             ):

@@ -221,9 +221,14 @@ def terms_of(response: str, names: tuple[str, ...], family: Family) -> Terms:
 
 
 def scales_of(scales: Scales, places: list[int]) -> Scales:
-    """Return the scales of some columns, the last being the response."""
+    """Return the scales of some columns, the last being the response.
+
+    A column that is there twice is nearly always 0 in its first place only.
+    """
     named = ("low", "high", "centre", "scale", "given", "spread", "seen")
-    return replace(scales, **{name: getattr(scales, name)[places] for name in named})
+    first = {column: places.index(column) for column in places}
+    found = {name: getattr(scales, name)[places] for name in named}
+    return replace(scales, **found, rare=scales.rare.moved(first))
 
 
 def scales_interacted(scales: Scales, share: float) -> Scales:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from numbers import Real
-
-import numpy as np
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out, unusable, write
+from dpreg.base.options import is_number, is_whole
 from dpreg.estimation.planning.forecast import MOST_EPSILON, MOST_UNITS, Model
 from dpreg.estimation.planning.grids import Forecast
 from dpreg.estimation.planning.power import LEVEL, detected, least_effect, power_of
@@ -175,7 +173,7 @@ def between(name: str, value: object, low: float, high: float, usual: float) -> 
     wanted = f"a number greater than {low:g}"
     if high < math.inf:
         wanted += f" and less than {high:g}"
-    if isinstance(value, bool) or not isinstance(value, Real) or not low < float(value) < high:
+    if not is_number(value) or not low < float(value) < high:
         raise unusable(name, wanted, value, write(name, usual))
     return float(value)
 
@@ -184,7 +182,7 @@ def count(name: str, value: object, least: int = 1) -> int:
     """Return a number of units, columns or classes."""
     if value is None:
         raise ArgumentError(name, "must be given", write(name, _LIKE[name]))
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+    if not is_whole(value) or not is_number(value) or value < least:
         near = round(value) if isinstance(value, float) and least <= value < 1e15 else 0
         advice = (
             write(name, near) if near else (*write(name, _LIKE.get(name, 1_000)), ", for example")
