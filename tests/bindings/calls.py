@@ -89,8 +89,6 @@ def column_sums(x, y):
         "high": [[1.0] * (d + 1), [np.inf] * (d + 1)],
     }
     yield _core.tail_votes(x, y, np.ones(d), 0.3, **sets, unit=2.0)
-    bounds = {"x_centres": low, "x_halves": -low, "y_centre": 0.0, "y_half": 1e-300}
-    yield _core.clipped_scores(_core.clipped_products(x, y, **bounds))
 
 
 def batches(x, y):

@@ -192,8 +192,6 @@ KENDALL_LABEL_RANGE: float
 KENDALL_SCORE_RANGE: float
 VOTE_SENSITIVITY: float
 VOTE_RANGE: float
-CLIPPED_PRODUCT_SENSITIVITY: float
-CLIPPED_PRODUCT_RANGE: float
 
 def count_inversions(values: Sequence[int], bound: int) -> int: ...
 def kendall_tau(x: Floats, y: Floats) -> float: ...
@@ -227,10 +225,6 @@ def sub_lasso(
     bits: BitSource,
     groups: Sequence[int] | None = None,
 ) -> Indices: ...
-def clipped_products(
-    x: Floats, y: Floats, *, x_centres: Floats, x_halves: Floats, y_centre: float, y_half: float
-) -> NDArray[np.int64]: ...
-def clipped_scores(sums: NDArray[np.int64]) -> Floats: ...
 
 class NoiseLaw:
     EXPONENTIAL: NoiseLaw
