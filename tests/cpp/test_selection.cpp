@@ -247,5 +247,3 @@ TEST(lasso_of_huge_and_tiny_columns_recovers_the_support) {
     CHECK(w[0] > 0.8 && w[0] < 1.0);
     CHECK(std::fabs(w[1]) < 0.2);
 }
-
-}  // namespace
