@@ -9,8 +9,8 @@ import pytest
 from unsealed import opened
 
 from dpreg.data.observations import RowCount
+from dpreg.estimation.releases.clipped_products import ClippedProducts
 from dpreg.estimation.releases.statistics import (
-    ClippedProducts,
     EventCounts,
     IntervalCounts,
     LevelCounts,
