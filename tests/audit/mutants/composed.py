@@ -176,7 +176,7 @@ BOOSTED = [
 PIPELINES = [
     Mutant(
         "the score of a term is the sum of those of its columns",
-        edited(statistics.ClippedProducts, "seal", ("np.maximum.reduceat", "np.add.reduceat")),
+        edited(clipped_products.ClippedProducts, "seal", ("np.maximum.reduceat", "np.add.reduceat")),
         ("pipelines",),
     ),
     Mutant(
