@@ -38,6 +38,7 @@ STATISTICS = {
     "data/observations.py",
     "data/sampling.py",
     f"{RELEASES}/statistics.py",
+    f"{RELEASES}/clipped_products.py",
     f"{RELEASES}/quantised.py",
     f"{RELEASES}/residuals.py",
     f"{RELEASES}/dispersion.py",
@@ -47,10 +48,9 @@ STATISTICS = {
 # Who asks the core for sums, fits and scores of rows: what it makes of them is sealed at once.
 KERNELS = {
     f"{RELEASES}/statistics.py": {
-        "clipped_products", "clipped_scores", "interval_counts", "magnitude_counts", "moment_sums",
-        "tail_votes",
+        "interval_counts", "magnitude_counts", "moment_sums", "tail_votes",
     },
-    f"{RELEASES}/quantised.py": {"QuantisedRows", "mapped_gram"},
+    f"{RELEASES}/quantised.py": {"QuantisedRows"},
     f"{RELEASES}/doors.py": {
         "DepthRegions", "canonical_lipschitz", "discrete_laplace", "dp_kendall", "dpsgd", "peel",
         "sub_lasso", "tukey_em",

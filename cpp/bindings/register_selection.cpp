@@ -12,7 +12,6 @@
 #include "dpreg/mechanisms/sub_lasso.hpp"
 #include "dpreg/noise/largest.hpp"
 #include "dpreg/stats/batch_lasso.hpp"
-#include "dpreg/stats/clipped_products.hpp"
 #include "dpreg/stats/kendall.hpp"
 #include "numpy_view.hpp"
 
@@ -102,17 +101,6 @@ void register_lasso(py::module_& m) {
 }
 
 void register_top_k(py::module_& m) {
-    m.attr("CLIPPED_PRODUCT_SENSITIVITY") = kClippedProductSensitivity;
-    m.attr("CLIPPED_PRODUCT_RANGE") = kClippedProductRange;
-    m.def(
-        "clipped_products",
-        [](const MatrixView& x, const VectorView& y, const Numbers& x_centres,
-           const Numbers& x_halves, double y_centre, double y_half) {
-            return clipped_products(x, y, {x_centres, x_halves, y_centre, y_half});
-        },
-        "x"_a, "y"_a, py::kw_only(), "x_centres"_a, "x_halves"_a, "y_centre"_a, "y_half"_a,
-        Released());
-    m.def("clipped_scores", &clipped_scores, "sums"_a);
     py::enum_<NoiseLaw>(m, "NoiseLaw")
         .value("EXPONENTIAL", NoiseLaw::kExponential)
         .value("GUMBEL", NoiseLaw::kGumbel);

@@ -57,8 +57,7 @@ void register_testing(py::module_& core) {
     py::enum_<Instructions>(m, "Instructions")
         .value("portable", Instructions::portable)
         .value("avx2", Instructions::avx2)
-        .value("avx512", Instructions::avx512)
-        .value("vnni", Instructions::vnni);
+        .value("avx512", Instructions::avx512);
     m.def("instruction_sets", &instruction_sets);
     m.def("instructions_in_use", &instructions_in_use);
     m.def("use_instructions", &use_instructions, "choice"_a);

@@ -61,7 +61,6 @@ def sums_of(rows):
 def quantised(x, y):
     offsets, order = units(len(y))
     for how in recipes(x.shape[1]):
-        yield _core.mapped_gram(x, y, how)
         yield from sums_of(_core.QuantisedRows(x, y, how))
         yield from sums_of(
             pickle.loads(pickle.dumps(_core.QuantisedRows(x, y, how, offsets, order)))
@@ -89,8 +88,6 @@ def column_sums(x, y):
         "high": [[1.0] * (d + 1), [np.inf] * (d + 1)],
     }
     yield _core.tail_votes(x, y, np.ones(d), 0.3, **sets, unit=2.0)
-    bounds = {"x_centres": low, "x_halves": -low, "y_centre": 0.0, "y_half": 1e-300}
-    yield _core.clipped_scores(_core.clipped_products(x, y, **bounds))
 
 
 def batches(x, y):

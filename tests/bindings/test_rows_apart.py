@@ -8,6 +8,7 @@ from bindings.arrays import HUGE, ODD, table
 from bindings.calls import column_sums, recipes, sums_of
 
 from dpreg import _core
+from dpreg.estimation.releases.clipped_products import ClippedProducts
 
 testing = _core.testing
 TABLES = {
@@ -18,12 +19,11 @@ TABLES = {
 
 def exact_sums(x, y):
     """Return all sums over rows, without what is no sum."""
-    _, finite, counts, intervals, moments, votes, _ = column_sums(x, y)
+    _, finite, counts, intervals, moments, votes = column_sums(x, y)
     yield from ([finite.sum()], counts, intervals, moments, votes)
-    bounds = {"x_centres": np.zeros(x.shape[1]), "x_halves": np.ones(x.shape[1])}
-    yield _core.clipped_products(x, y, **bounds, y_centre=0.5, y_half=2.0)
+    ones = np.ones(x.shape[1] + 1)
+    yield ClippedProducts(0.5 * ones, 2 * ones, (0,), 1)(x, y)
     for how in recipes(x.shape[1]):
-        yield _core.mapped_gram(x, y, how)
         yield from list(sums_of(_core.QuantisedRows(x, y, how)))[:-1]
 
 

@@ -20,7 +20,6 @@
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/stats/batch_fit.hpp"
 #include "dpreg/stats/batch_lasso.hpp"
-#include "dpreg/stats/clipped_products.hpp"
 #include "dpreg/stats/column_counts.hpp"
 #include "dpreg/stats/kendall.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
@@ -152,8 +151,6 @@ void columns(const Table& table, Digest& digest) {
     const Limits far{std::vector<double>(kColumns + 1, -5.0), wide};
     const Line line{std::vector<double>(kColumns, 0.21), 0.1};
     digest.add(tail_votes(table.matrix(), table.response(), line, {near, far}, 1.3));
-    const ProductBounds bounds{low, high, 0.4, 2.1};
-    digest.add(clipped_products(table.matrix(), table.response(), bounds));
 }
 
 void sums_of_doubles(const Table& table, Digest& digest) {

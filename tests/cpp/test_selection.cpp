@@ -15,7 +15,6 @@
 #include "dpreg/noise/largest.hpp"
 #include "dpreg/noise/uniform.hpp"
 #include "dpreg/parallel.hpp"
-#include "dpreg/stats/clipped_products.hpp"
 #include "dpreg/stats/kendall.hpp"
 
 using namespace dpreg;
@@ -247,16 +246,4 @@ TEST(lasso_of_huge_and_tiny_columns_recovers_the_support) {
                                      assign_to_slots(n, 1, n, bits), {}, {});
     CHECK(w[0] > 0.8 && w[0] < 1.0);
     CHECK(std::fabs(w[1]) < 0.2);
-}
-
-TEST(clipped_products_take_any_cells) {
-    TestBits bits(9);
-    const auto x = hostile_matrix(40, 6, bits);
-    const auto y = hostile_matrix(40, 1, bits);
-    const ProductBounds bounds{std::vector<double>(6, -1e308), std::vector<double>(6, 1e-308), 0.0,
-                               1.0};
-    const auto sums = clipped_products(columns(x, 40, 6), {y.data(), 40, 1}, bounds);
-    for (const double s : clipped_scores(sums)) {
-        CHECK(s >= 0.0 && s <= 40.0);
-    }
 }

@@ -5,7 +5,6 @@
 #include "dpreg/mechanisms/canonical_lipschitz.hpp"
 #include "dpreg/mechanisms/dp_kendall.hpp"
 #include "dpreg/mechanisms/peel.hpp"
-#include "dpreg/stats/clipped_products.hpp"
 #include "dpreg/stats/kendall.hpp"
 #include "table.hpp"
 
@@ -60,17 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::demand(
         span(scores, kendall(table.shorter(), table.shorter_response())) <= kKendallLabelRange,
         "range of Kendall scores");
-
-    ProductBounds bounds;
-    for (std::size_t j = 0; j < d; ++j) {
-        bounds.x_centres.push_back(static_cast<double>(bytes.byte()) - 128.0);
-        bounds.x_halves.push_back(std::ldexp(1.0, static_cast<int>(bytes.byte()) - 128));
-    }
-    const auto products =
-        clipped_scores(clipped_products(table.matrix(), table.response(), bounds));
-    const auto fewer =
-        clipped_scores(clipped_products(table.shorter(), table.shorter_response(), bounds));
-    fuzz::demand(span(products, fewer) <= kClippedProductRange, "range of products");
 
     KendallChoice choice;
     choice.k = k;

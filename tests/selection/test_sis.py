@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg import _core
+from dpreg.estimation.releases.clipped_products import ClippedProducts
 
 BOUNDS = {**dict.fromkeys("abcdef", (-4, 4)), "y": (-20, 20)}
 
@@ -106,13 +106,13 @@ def test_a_person_of_many_rows_gives_no_more_than_are_paid_for(top_k, monkeypatc
     """Grey box: of 50 rows of one person 2 reach the scores, and the noise is twice as large."""
     data = frame(50).assign(person=1)
     seen = []
-    inner = _core.clipped_products
+    inner = ClippedProducts.__call__
 
-    def spy(X, y, **options):
+    def spy(self, X, y):
         seen.append(len(y))
-        return inner(X, y, **options)
+        return inner(self, X, y)
 
-    monkeypatch.setattr(_core, "clipped_products", spy)
+    monkeypatch.setattr(ClippedProducts, "__call__", spy)
     bounds = {name: BOUNDS[name] for name in "ay"}
     method = dpreg.DPSIS(top_k=top_k, max_rows=2)
     one, found = (

@@ -11,6 +11,8 @@ import pytest
 import dpreg
 from dpreg import _core
 from dpreg.data.design import Terms
+from dpreg.estimation.releases.clipped_products import RANGE, ClippedProducts
+from dpreg.privacy.sealed import opened
 
 SELECTORS = {
     "kendall": dpreg.DPKendall(),
@@ -116,17 +118,12 @@ def test_kendall_scores_of_terms_have_the_ranges_of_columns():
 
 
 def test_products_of_terms_have_the_range_of_columns():
-    limits = {"x_centres": np.ones(3), "x_halves": np.ones(3), "y_centre": 1.0, "y_half": 1.0}
+    products = ClippedProducts(np.ones(4), np.ones(4), (0, 2), 1)
     worst = 0.0
     for tables in neighbours(4, 3, 1):
-        before, after = (
-            np.maximum.reduceat(
-                _core.clipped_scores(_core.clipped_products(t[:, 1:], t[:, 0], **limits)), [0, 2]
-            )
-            for t in tables
-        )
+        before, after = (opened(products.seal(products(t[:, 1:], t[:, 0]))) for t in tables)
         worst = max(worst, np.ptp(after - before))
-    assert worst == _core.CLIPPED_PRODUCT_RANGE
+    assert worst == RANGE
 
 
 def test_a_model_votes_for_k_terms():

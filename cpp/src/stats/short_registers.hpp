@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "dpreg/linalg/simd.hpp"
 #if DPREG_X86
@@ -21,32 +20,28 @@ namespace dpreg {
 template <std::size_t Bytes>
 using IntsOf = VectorOf<std::uint32_t, Bytes>;
 
-// `fill`: a pair of 16-bit integers, again and again.  `add_products`: sum += products of pairs,
-// with VNNI or without.  Not always inlined, as gcc would do that in functions without these
-// instructions first.
+// `fill`: a pair of 16-bit integers, again and again.  `add_products`: sum += products of pairs.
+// Not always inlined, as gcc would do that in functions without these instructions first.
 #if DPREG_X86
 #define DPREG_AVX2_ONLY __attribute__((target("avx2")))
 #define DPREG_FILL(target, bytes, set)                                     \
     target inline void fill(IntsOf<bytes>& to, std::uint32_t pair) {       \
         to = reinterpret_cast<IntsOf<bytes>>(set(static_cast<int>(pair))); \
     }
-#define DPREG_PRODUCTS(vnni, target, bytes, integer, result)                          \
-    target inline void add_products(std::bool_constant<vnni>, IntsOf<bytes>& sum,     \
-                                    const IntsOf<bytes>& a, const IntsOf<bytes>& b) { \
-        const auto x = reinterpret_cast<integer>(a);                                  \
-        const auto y = reinterpret_cast<integer>(b);                                  \
-        const auto s = reinterpret_cast<integer>(sum);                                \
-        sum = reinterpret_cast<IntsOf<bytes>>(result);                                \
+#define DPREG_PRODUCTS(target, bytes, integer, result)                          \
+    target inline void add_products(IntsOf<bytes>& sum, const IntsOf<bytes>& a, \
+                                    const IntsOf<bytes>& b) {                   \
+        const auto x = reinterpret_cast<integer>(a);                            \
+        const auto y = reinterpret_cast<integer>(b);                            \
+        const auto s = reinterpret_cast<integer>(sum);                          \
+        sum = reinterpret_cast<IntsOf<bytes>>(result);                          \
     }
 DPREG_FILL(, 16, _mm_set1_epi32)
 DPREG_FILL(DPREG_AVX2_ONLY, 32, _mm256_set1_epi32)
 DPREG_FILL(DPREG_AVX512, 64, _mm512_set1_epi32)
-DPREG_PRODUCTS(false, , 16, __m128i, _mm_add_epi32(s, _mm_madd_epi16(x, y)))
-DPREG_PRODUCTS(false, DPREG_AVX2_ONLY, 32, __m256i, _mm256_add_epi32(s, _mm256_madd_epi16(x, y)))
-DPREG_PRODUCTS(false, DPREG_AVX512, 64, __m512i, _mm512_add_epi32(s, _mm512_madd_epi16(x, y)))
-DPREG_PRODUCTS(true, DPREG_AVX512_VNNI, 16, __m128i, _mm_dpwssd_epi32(s, x, y))
-DPREG_PRODUCTS(true, DPREG_AVX512_VNNI, 32, __m256i, _mm256_dpwssd_epi32(s, x, y))
-DPREG_PRODUCTS(true, DPREG_AVX512_VNNI, 64, __m512i, _mm512_dpwssd_epi32(s, x, y))
+DPREG_PRODUCTS(, 16, __m128i, _mm_add_epi32(s, _mm_madd_epi16(x, y)))
+DPREG_PRODUCTS(DPREG_AVX2_ONLY, 32, __m256i, _mm256_add_epi32(s, _mm256_madd_epi16(x, y)))
+DPREG_PRODUCTS(DPREG_AVX512, 64, __m512i, _mm512_add_epi32(s, _mm512_madd_epi16(x, y)))
 #undef DPREG_FILL
 #undef DPREG_PRODUCTS
 #else
@@ -54,16 +49,14 @@ DPREG_INLINE void fill(IntsOf<16>& to, std::uint32_t pair) { to = IntsOf<16>{} +
 #endif
 #if DPREG_X86
 #elif DPREG_NEON
-DPREG_INLINE void add_products(std::false_type, IntsOf<16>& sum, const IntsOf<16>& a,
-                               const IntsOf<16>& b) {
+DPREG_INLINE void add_products(IntsOf<16>& sum, const IntsOf<16>& a, const IntsOf<16>& b) {
     const auto x = reinterpret_cast<int16x8_t>(a);
     const auto y = reinterpret_cast<int16x8_t>(b);
     const auto first = vmull_s16(vget_low_s16(x), vget_low_s16(y));
     sum += reinterpret_cast<IntsOf<16>>(vpaddq_s32(first, vmull_high_s16(x, y)));
 }
 #else
-DPREG_INLINE void add_products(std::false_type, IntsOf<16>& sum, const IntsOf<16>& a,
-                               const IntsOf<16>& b) {
+DPREG_INLINE void add_products(IntsOf<16>& sum, const IntsOf<16>& a, const IntsOf<16>& b) {
     using Signed = VectorOf<std::int32_t, 16>;
     sum += reinterpret_cast<IntsOf<16>>((reinterpret_cast<Signed>(a) >> 16) *
                                         (reinterpret_cast<Signed>(b) >> 16));
@@ -72,7 +65,7 @@ DPREG_INLINE void add_products(std::false_type, IntsOf<16>& sum, const IntsOf<16
 }
 #endif
 
-template <std::size_t Bytes, bool kVnni>
+template <std::size_t Bytes>
 struct Register {
     using Ints = IntsOf<Bytes>;
     using Longs = VectorOf<std::int64_t, Bytes>;
@@ -81,7 +74,7 @@ struct Register {
     static constexpr std::size_t kInts = Bytes / 4;
     static constexpr std::size_t kLongs = Bytes / 8;
     static constexpr std::size_t kNarrower = Bytes > 16 ? Bytes / 2 : 16;
-    using Narrower = Register<kNarrower, kVnni>;
+    using Narrower = Register<kNarrower>;
 
     DPREG_INLINE static Ints load(const void* from) {
         Ints value;
@@ -107,7 +100,7 @@ struct Register {
     }
 
     DPREG_INLINE static void add_products(Ints& sum, const Ints& a, const Ints& b) {
-        dpreg::add_products(std::bool_constant<kVnni>{}, sum, a, b);
+        dpreg::add_products(sum, a, b);
     }
 
     /// Pairs of a 16-bit integer of `a` and one of `b`: of each eight the first four or the last.
@@ -198,12 +191,11 @@ DPREG_INLINE void over_parts(std::size_t from, std::size_t size, const Step& ste
     }
 }
 
-using Narrow = Register<16, false>;
+using Narrow = Register<16>;
 
 /// A kernel on such registers.
 template <class Work>
 using ShortKernel =
-    CompiledKernel<Work, Narrow, Register<DPREG_X86 ? 32 : 16, false>,
-                   Register<DPREG_X86 ? 64 : 16, false>, Register<DPREG_X86 ? 64 : 16, DPREG_X86>>;
+    CompiledKernel<Work, Narrow, Register<DPREG_X86 ? 32 : 16>, Register<DPREG_X86 ? 64 : 16>>;
 
 }  // namespace dpreg

@@ -18,7 +18,6 @@ class Instructions:
     portable: Instructions
     avx2: Instructions
     avx512: Instructions
-    vnni: Instructions
     name: str
 
 def chacha20_block(key: Sequence[int], counter: int, nonce: Sequence[int]) -> list[int]: ...

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,10 @@ from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
 from dpreg.estimation.blocks.block_counts import noisy_count
+from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
 from dpreg.results.block_test import DPTest
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 # Blocks by default, times eps, and at least; and the threshold: nearly the most powerful for
 # two-sided p-values of a normal statistic, by public computation.
@@ -49,7 +47,7 @@ def dp_test(
     threshold: float = _THRESHOLD,
     unit: str | None = None,
     budget: Payer | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPTest:
     """Test any hypothesis that has a p-value, with differential privacy and without bounds.
 

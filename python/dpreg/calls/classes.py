@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from dpreg.base.errors import Choice, FormulaError, SchemaError, add, unusable
 from dpreg.base.families import BINOMIAL, PROBIT
@@ -25,13 +25,11 @@ from dpreg.data.problem import FormulaProblem, Problem
 from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.class_rows import release_classes
+from dpreg.privacy.bits import Rng
 from dpreg.results.classes import OfClasses
 from dpreg.results.multinomial import DPMultinomial
 from dpreg.results.not_released import NotReleased
 from dpreg.results.ordinal import DPOrdinal
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 Fit = TypeVar("Fit", bound=OfClasses)
 _LINKS = {"logit": BINOMIAL, "probit": PROBIT}
@@ -56,7 +54,7 @@ def dp_ordinal(
     weight_limit: float | None = None,
     budget: Payer | None = None,
     memory: float | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPOrdinal | NotReleased:
     """Fit a cumulative logit or probit model of ordered classes with differential privacy.
 
@@ -134,7 +132,7 @@ def dp_multinomial(
     weight_limit: float | None = None,
     budget: Payer | None = None,
     memory: float | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPMultinomial | NotReleased:
     """Fit a multinomial logit model with differential privacy.
 

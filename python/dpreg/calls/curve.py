@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,12 +26,10 @@ from dpreg.data.matrix import ModelMatrix
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.releases.exits import ExitCounts, about_events, noisy_exits
+from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import PUBLIC
 from dpreg.privacy.cost import Cost
 from dpreg.results.curve import DPCurve
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 _MOST_CELLS = 10**6
 _GROUPED = re.compile(r"C\(\s*(?:`([^`]+)`|(\w+))\s*(?:,\s*levels\s*=.*)?\)", re.DOTALL)
@@ -51,7 +49,7 @@ def dp_curve(
     unit: str | None = None,
     max_rows: int = 1,
     budget: Payer | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPCurve:
     """Estimate survival curves with differential privacy, on a public grid of times.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +21,10 @@ from dpreg.estimation.base import Declined
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.estimation.methods.effect import EffectRelease, TreatmentEffect
 from dpreg.estimation.releases.accountant import releases_cost
+from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import public_with
 from dpreg.results.effect import DPEffect, Overlap
 from dpreg.results.not_released import NotReleased
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 _RESTS_ON = {
     "regression": "the effect and its interval depend on the model of the outcome",
@@ -54,7 +52,7 @@ def dp_effect(
     max_rows: int | None = None,
     budget: Payer | None = None,
     memory: float | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPEffect | NotReleased:
     """Estimate the average effect of a treatment with differential privacy.
 

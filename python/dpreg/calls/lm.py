@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpreg.base.families import Family
 from dpreg.base.keywords import hinted
@@ -15,11 +15,9 @@ from dpreg.calls.starts import Origin
 from dpreg.data.bounds import Bounds
 from dpreg.estimation.base import Method
 from dpreg.estimation.selection.base import Selector
+from dpreg.privacy.bits import Rng
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 
 @hinted("dp_lm")
@@ -45,7 +43,7 @@ def dp_lm(
     diagnostics: bool = False,
     memory: float | None = None,
     start: Origin | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPResults | NotReleased:
     """Fit a linear regression with differential privacy.
 
@@ -199,7 +197,7 @@ def dp_glm(
     diagnostics: bool = False,
     memory: float | None = None,
     start: Origin | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPResults | NotReleased:
     """Fit a generalized linear model or a quantile regression with differential privacy.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpreg.base.errors import FormulaError, unusable
 from dpreg.base.keywords import hinted
@@ -27,12 +27,10 @@ from dpreg.estimation.methods.moments import MomentsRelease, release_moments
 from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.limits import widened
 from dpreg.estimation.standardised import COMPOSITION
+from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import public_with
 from dpreg.results.moments import DPMoments
 from dpreg.results.predict import schema_to_dict
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 # As far as predictions follow a line beyond where values were seen, without a vote.
 _WIDER = 1.25
@@ -55,7 +53,7 @@ def dp_moments(
     bounds: Mapping[str, Bounds] | None = None,
     budget: Payer | None = None,
     memory: float | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPMoments:
     """Release second moments of columns with differential privacy, for any number of regressions.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
@@ -16,11 +16,9 @@ from dpreg.data.bounds import Bounds
 from dpreg.data.changed_rows import clipped, refuse_offsets
 from dpreg.estimation.selection import selector_from
 from dpreg.estimation.selection.base import Selector, check_k
+from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import public_with
 from dpreg.results.selection import SelectionResult
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 
 @hinted("dp_select")
@@ -36,7 +34,7 @@ def dp_select(
     bounds: Mapping[str, Bounds] | None = None,
     unit: str | None = None,
     budget: Payer | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> SelectionResult:
     """Select k terms of a regression with differential privacy.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusable
@@ -25,11 +25,9 @@ from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
 from dpreg.data.problem import Problem
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.hazards import release_hazards
+from dpreg.privacy.bits import Rng
 from dpreg.results.not_released import NotReleased
 from dpreg.results.survival import DPSurvival
-
-if TYPE_CHECKING:
-    from dpreg import _core
 
 _MOST_CUTS = 200
 # In place of terms of R's survival.
@@ -58,7 +56,7 @@ def dp_survival(
     weight_limit: float | None = None,
     budget: Payer | None = None,
     memory: float | None = None,
-    rng: int | _core.BitSource | None = None,
+    rng: Rng | None = None,
 ) -> DPSurvival | NotReleased:
     """Fit a proportional hazards model with differential privacy, on public intervals of time.
 

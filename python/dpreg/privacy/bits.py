@@ -11,8 +11,11 @@ import operator
 from dpreg import _core
 from dpreg.base.errors import Value, leave_out, unusable, write
 
+# The `rng` argument of public functions: a seed, or a source of bits.
+Rng = int | _core.BitSource
 
-def bit_source(rng: int | _core.BitSource | None) -> _core.BitSource:
+
+def bit_source(rng: Rng | None) -> _core.BitSource:
     """Turn the `rng` argument of a public function into a source of bits.
 
     rng: ``None`` keys a fresh ChaCha20 stream from the operating system.  An integer gives a

@@ -18,7 +18,7 @@ import numpy as np
 from tables.auto import FOLDER, write
 
 from dpreg import _core
-from dpreg.estimation.planning.tukey_law import _side_lengths, box_weights, distance
+from dpreg.estimation.planning.tukey_law import distance, released_scale
 
 COLUMNS = (
     "dimension", "delta", "multiple", "models", "depth_share", "test_share", "error", "pass_rate"
@@ -62,13 +62,7 @@ def least_models(p: int, delta: float) -> int:
 
 def error(m: int, p: int, test: float, depth: float) -> float:
     """Standard deviation of a released coordinate, in sd(model) / sqrt(m)."""
-    t = max(2, round(depth * m))
-    weights = box_weights(m, p, 1 - test, t)
-    sides = _side_lengths(m)[t - 1 :]
-    rank = np.minimum((np.arange(t, t + len(sides)) - 0.375) / (m + 0.25), 0.5)
-    density = np.exp(-(sides**2) / 8) / math.sqrt(2 * math.pi)
-    centre = rank / (2 * density**2) / m  # of the middle of two symmetric order statistics
-    return math.sqrt(m * float(weights @ (centre + sides**2 / 12)))
+    return math.sqrt(m) * released_scale(m, p, 1 - test, max(2, round(depth * m)))
 
 
 def best_shares(m: int, p: int, delta: float) -> tuple[float, float, float]:

@@ -17,7 +17,13 @@ from dpreg.estimation.methods.frank_wolfe import FrankWolfe
 from dpreg.estimation.methods.tukey_em import TukeyEM
 from dpreg.estimation.newton import columns as _columns
 from dpreg.estimation.newton import score_predictions as _predictions
-from dpreg.estimation.releases import column_scaling, dispersion, residuals, statistics
+from dpreg.estimation.releases import (
+    clipped_products,
+    column_scaling,
+    dispersion,
+    residuals,
+    statistics,
+)
 from dpreg.estimation.releases import moments as _sums
 from dpreg.estimation.selection import kendall, two_stage
 from dpreg.estimation.selection import stage as _stage
@@ -170,7 +176,7 @@ BOOSTED = [
 PIPELINES = [
     Mutant(
         "the score of a term is the sum of those of its columns",
-        edited(statistics.ClippedProducts, "seal", ("np.maximum.reduceat", "np.add.reduceat")),
+        edited(clipped_products.ClippedProducts, "seal", ("np.maximum.reduceat", "np.add.reduceat")),
         ("pipelines",),
     ),
     Mutant(
@@ -220,7 +226,7 @@ PIPELINES = [
     ),
     Mutant(
         "products with the sensitivity for a range",
-        edited(statistics.ClippedProducts, "seal", ("self.rows * _core.CLIPPED_PRODUCT_RANGE", "self.rows * _core.CLIPPED_PRODUCT_SENSITIVITY")),
+        edited(clipped_products.ClippedProducts, "seal", ("self.rows * RANGE", "self.rows * SENSITIVITY")),
         ("pipelines",),
     ),
     Mutant(

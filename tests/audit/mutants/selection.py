@@ -8,6 +8,7 @@ import numpy as np
 from audit.patches import Mutant, both, swapped
 
 from dpreg import _core
+from dpreg.estimation.releases import clipped_products
 
 
 def _tau_b(real):
@@ -76,7 +77,7 @@ SELECTION = [
     ),
     Mutant(
         "products that are not clipped",
-        swapped(_core, "clipped_products", lambda real: lambda x, y, **o: 4 * real(x, y, **o)),
+        swapped(clipped_products, "mapped", lambda real: lambda *cells: 2 * real(*cells)),
         ("sis runs",),
     ),
     Mutant(

@@ -11,10 +11,9 @@ enum class Instructions : std::uint8_t {
     portable,  ///< what every processor of the architecture has
     avx2,      ///< AVX2 and FMA
     avx512,    ///< AVX-512 F, BW, DQ and VL
-    vnni,      ///< that, and AVX-512 VNNI
 };
 
-inline constexpr std::size_t kInstructionSets = 4;
+inline constexpr std::size_t kInstructionSets = 3;
 
 /// Those that this processor has, in order.
 std::vector<Instructions> instruction_sets();

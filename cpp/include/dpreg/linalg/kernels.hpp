@@ -6,19 +6,16 @@
 
 #include <array>
 #include <cstddef>
-#include <type_traits>
 
 #include "dpreg/linalg/instructions.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DPREG_AVX2 __attribute__((target("avx2,fma")))
 #define DPREG_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#define DPREG_AVX512_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define DPREG_X86 1
 #else
 #define DPREG_AVX2
 #define DPREG_AVX512
-#define DPREG_AVX512_VNNI
 #define DPREG_X86 0
 #endif
 // Its own instructions are what every such processor has: the portable ones.
@@ -33,16 +30,16 @@
 
 namespace dpreg {
 
-template <class Work, class Portable, class Avx2, class Avx512, class Vnni,
+template <class Work, class Portable, class Avx2, class Avx512,
           class Function = decltype(&Work::template run<Portable>)>
 struct CompiledKernel;
 
 /// Calls Work::run<...>, each compiled for its instruction set, of the one in use.
-template <class Work, class Portable, class Avx2, class Avx512, class Vnni, class... Arguments>
-struct CompiledKernel<Work, Portable, Avx2, Avx512, Vnni, void (*)(Arguments...)> {
+template <class Work, class Portable, class Avx2, class Avx512, class... Arguments>
+struct CompiledKernel<Work, Portable, Avx2, Avx512, void (*)(Arguments...)> {
     void operator()(Arguments... arguments) const {
-        constexpr std::array<void (*)(Arguments...), kInstructionSets> paths{
-            portable, avx2, avx512, std::is_same_v<Avx512, Vnni> ? avx512 : vnni};
+        constexpr std::array<void (*)(Arguments...), kInstructionSets> paths{portable, avx2,
+                                                                             avx512};
         paths[static_cast<std::size_t>(instructions_in_use())](arguments...);
     }
 
@@ -53,9 +50,6 @@ private:
     }
     DPREG_FLAT DPREG_AVX512 static void avx512(Arguments... arguments) {
         Work::template run<Avx512>(arguments...);
-    }
-    DPREG_FLAT DPREG_AVX512_VNNI static void vnni(Arguments... arguments) {
-        Work::template run<Vnni>(arguments...);
     }
 };
 

@@ -193,7 +193,7 @@ DPREG_INLINE Lanes nearest(const Lanes& x) {
 
 /// A kernel on lanes of doubles.
 template <class Work>
-using LanesKernel = CompiledKernel<Work, LanesOf<16>, LanesOf<DPREG_X86 ? 32 : 16>,
-                                   LanesOf<DPREG_X86 ? 64 : 16>, LanesOf<DPREG_X86 ? 64 : 16>>;
+using LanesKernel =
+    CompiledKernel<Work, LanesOf<16>, LanesOf<DPREG_X86 ? 32 : 16>, LanesOf<DPREG_X86 ? 64 : 16>>;
 
 }  // namespace dpreg

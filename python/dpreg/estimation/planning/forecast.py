@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, write
 from dpreg.base.families import Family
@@ -16,7 +14,7 @@ from dpreg.estimation.planning.grids import Forecast
 from dpreg.estimation.planning.inference import infer
 from dpreg.estimation.planning.power import exact_error
 from dpreg.estimation.planning.tukey import most_units, plan_tukey
-from dpreg.estimation.planning.tukey_law import box_weights, distance
+from dpreg.estimation.planning.tukey_law import distance, released_scale
 
 MOST_UNITS = 10**9
 MOST_EPSILON = 500.0
@@ -127,21 +125,8 @@ def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float
     threshold = _core.release_threshold(plan.epsilon_test, delta)
     margin = found - threshold
     tail = _core.discrete_laplace_tail(abs(margin) + 1, plan.epsilon_test)
-    scale = _scale(plan.models, size, plan.epsilon_sample, plan.depth)
+    scale = released_scale(plan.models, size, plan.epsilon_sample, plan.depth)
     # A fit on b units has 1 / (1 - (d + 1) / b) times its share of the error; the ridge caps that.
     inflation = 1 / (1 - min((d + 1) * plan.models / n, _MOST_OVERLAP))
     width = scale * math.sqrt(plan.models * inflation)
     return (1 - tail if margin > 0 else tail), width
-
-
-def _scale(models: int, dimension: int, epsilon: float, depth: int) -> float:
-    """Standard deviation of a released coordinate, in that of one model."""
-    from scipy import stats
-
-    weights = box_weights(models, dimension, epsilon, depth)
-    ranks = np.arange(depth, depth + len(weights))
-    lower = np.minimum((ranks - 0.375) / (models + 0.25), 0.5)
-    half = -stats.norm.ppf(lower)
-    density = stats.norm.pdf(half)
-    centre = lower / (2 * density**2) / models  # of the middle of two order statistics
-    return math.sqrt(float(weights @ (centre + (2 * half) ** 2 / 12)))

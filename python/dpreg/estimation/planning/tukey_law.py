@@ -50,6 +50,19 @@ def box_weights(models: int, dimension: int, epsilon: float, depth: int) -> Doub
     return np.asarray(weights / weights.sum())
 
 
+def released_scale(models: int, dimension: int, epsilon: float, depth: int) -> float:
+    """Standard deviation of a released coordinate, in that of one model."""
+    from scipy import stats
+
+    weights = box_weights(models, dimension, epsilon, depth)
+    ranks = np.arange(depth, depth + len(weights))
+    lower = np.minimum((ranks - 0.375) / (models + 0.25), 0.5)
+    half = -stats.norm.ppf(lower)
+    density = stats.norm.pdf(half)
+    centre = lower / (2 * density**2) / models  # of the middle of two order statistics
+    return math.sqrt(float(weights @ (centre + (2 * half) ** 2 / 12)))
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseLaw:
     """How far a released coordinate is from what it estimates."""

@@ -26,11 +26,11 @@ class Scaling:
 
     def scale_columns(self, X: Doubles) -> Doubles:
         """Return the columns scaled and clipped to [-1, 1]; NaN becomes 0."""
-        return np.where(self.used, _clipped(X, self.centre[:-1], self.scale[:-1]), 0.0)
+        return np.where(self.used, in_unit_interval(X, self.centre[:-1], self.scale[:-1]), 0.0)
 
     def scale_response(self, y: Doubles) -> Doubles:
         """Return the response scaled and clipped to [-1, 1]; NaN becomes 0."""
-        return _clipped(y, self.centre[-1], self.scale[-1])
+        return in_unit_interval(y, self.centre[-1], self.scale[-1])
 
     def slopes(self, weights: Doubles) -> Doubles:
         """Return slopes in units of the response per unit of each column; 0 stays 0."""
@@ -42,7 +42,8 @@ class Scaling:
         return float(self.centre[-1] + self.scale[-1] * constant) - shift
 
 
-def _clipped(values: Doubles, centre: Doubles, scale: Doubles) -> Doubles:
+def in_unit_interval(values: Doubles, centre: Doubles, scale: Doubles) -> Doubles:
+    """Return values less their centre, over their scale, clipped to [-1, 1]; NaN becomes 0."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return np.nan_to_num(np.clip((values - centre) / scale, -1.0, 1.0), nan=0.0)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers, Sums
-from dpreg.privacy.sealed import Counts, ExactSums, Scores
+from dpreg.privacy.sealed import Counts, ExactSums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,33 +165,6 @@ class TailVotes:
 
     def seal(self, sums: Sums) -> ExactSums:
         return ExactSums(sums, _core.tail_votes_sensitivity(len(self.low)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClippedProducts:
-    """Sums of products of each column and the response, both mapped to [-1, 1] and clipped."""
-
-    # centres, halves: shape (d + 1,): of the limits of each column, the response being the last.
-    centres: Doubles
-    halves: Doubles
-    starts: tuple[int, ...]  # First column of each term, whose score is the largest of its columns.
-    rows: int  # How many rows a unit may have.
-
-    def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return an array of shape (d,)."""
-        return _core.clipped_products(
-            X,
-            y,
-            x_centres=self.centres[:-1],
-            x_halves=self.halves[:-1],
-            y_centre=float(self.centres[-1]),
-            y_half=float(self.halves[-1]),
-        )
-
-    def seal(self, sums: Sums) -> Scores:
-        """Return a score for each term."""
-        scores = np.maximum.reduceat(_core.clipped_scores(sums), self.starts)
-        return Scores(scores, self.rows * _core.CLIPPED_PRODUCT_RANGE)
 
 
 def counts_of_columns(cells: Sums, weights: Doubles) -> ExactSums:

@@ -15,8 +15,8 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.inference.clarity import Clarity
+from dpreg.estimation.releases.clipped_products import SENSITIVITY, ClippedProducts
 from dpreg.estimation.releases.doors import canonical, peeled
-from dpreg.estimation.releases.statistics import ClippedProducts
 from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
 from dpreg.estimation.selection.rounds import Rounds, plan_rounds
 from dpreg.privacy.certificate import Part
@@ -133,7 +133,7 @@ class DPSIS:
             allowance.epsilon,
             rounds.delta,
             how,
-            sensitivity=rows * _core.CLIPPED_PRODUCT_SENSITIVITY,
+            sensitivity=rows * SENSITIVITY,
             scale=scale,
         )
         return Selection(
