@@ -1,6 +1,6 @@
 """Do intervals of `dp_ordinal` and `dp_multinomial` hold, and what does noise cost?
 
-Run as ``python tests/benchmarks/bench_classes_coverage.py [--runs 20] [--eps 1] [--out FILE]``.
+Run as ``python tests/benchmarks/bench_classes_coverage.py [--runs 40] [--eps 1] [--out FILE]``.
 """
 
 from __future__ import annotations
@@ -21,21 +21,27 @@ SLOPES = np.array([0.35, -0.7])
 NEW = {"x": [51.0], "z": [1.0]}
 # Of each class against the first: intercept where x is 50, x, z.
 BLOCKS = np.array([[0.3, 0.25, -0.5], [-0.5, -0.25, 0.5], [0.0, 0.1, 0.3]])
+SKEWED = "uneven, skewed x"
 DESIGNS = [
     (n, model, shares)
     for n in (10_000, 30_000, 100_000)
     for model, shares in (("logit", "even"), ("logit", "uneven"), ("probit", "uneven"),
-                          ("multinomial", "common baseline"), ("multinomial", "rare baseline"))
+                          ("probit", SKEWED), ("multinomial", "common baseline"),
+                          ("multinomial", "rare baseline"))
+    if n < 100_000 or shares != SKEWED
 ]  # fmt: skip
+# Times `runs`: a row of few records costs little.
+REPEATED = {10_000: 3, 30_000: 2, 100_000: 1}
 
 
-def covariates(n, rng):
-    return rng.normal(50, 2, n), (rng.random(n) < 0.3).astype(float)
+def covariates(n, shares, rng):
+    x = 48 + rng.exponential(2, n) if shares == SKEWED else rng.normal(50, 2, n)
+    return x, (rng.random(n) < 0.3).astype(float)
 
 
 def ordered(n, model, shares, rng):
     """Return data, coefficients, and the probabilities of `NEW`."""
-    x, z = covariates(n, rng)
+    x, z = covariates(n, shares, rng)
     points = np.cumsum(EVEN if shares == "even" else UNEVEN)[:-1]
     logit = model == "logit"
     centre = np.log(points / (1 - points)) if logit else sm.families.links.Probit()(points)
@@ -48,7 +54,7 @@ def ordered(n, model, shares, rng):
 
 
 def unordered(n, shares, rng):
-    x, z = covariates(n, rng)
+    x, z = covariates(n, shares, rng)
     blocks = BLOCKS + np.array([0.0 if shares == "common baseline" else 2.0, 0, 0])
     X = np.column_stack([np.ones(n), x - 50, z])
     powers = np.exp(np.column_stack([np.zeros(n), X @ blocks.T]))
@@ -60,7 +66,10 @@ def unordered(n, shares, rng):
 
 
 def exact(data, model):
-    """Return standard errors without noise, and mean log-losses of the exact fit and a constant."""
+    """Return the fit by maximum likelihood without noise.
+
+    Estimates and standard errors, and mean log-losses of it and of a constant.
+    """
     X, y = np.column_stack([data["x"] - 50, data["z"]]), data["y"]
     share = np.bincount(y) / len(y)
     constant = -(share * np.log(share)).sum()
@@ -68,14 +77,39 @@ def exact(data, model):
         warnings.simplefilter("ignore")
         if model == "multinomial":
             found = sm.MNLogit(y, sm.add_constant(X)).fit(disp=0)
-            return np.asarray(found.bse)[1:].T.ravel(), -found.llf / len(y), constant
-        found = OrderedModel(y, X, distr=model).fit(method="bfgs", disp=0)
-    return found.bse[:2], -found.llf / len(y), constant
+            block = np.eye(3)
+            block[0, 1] = -50.0
+            back = np.kron(np.eye(len(share) - 1), block)
+            estimates = back @ np.asarray(found.params).T.ravel()
+        else:
+            found = OrderedModel(y, X, distr=model).fit(method="bfgs", disp=0)
+            # Parameters are the first threshold, and logarithms of the steps to the next ones.
+            steps = np.append(1.0, np.exp(found.params[3:]))
+            back = np.eye(len(found.params))
+            back[2:, 2:], back[2:, 0] = np.tril(np.tile(steps, (len(steps), 1))), 50.0
+            edges = np.cumsum(np.append(found.params[2], steps[1:])) + 50 * found.params[0]
+            estimates = np.append(found.params[:2], edges)
+        errors = np.sqrt(np.diag(back @ np.asarray(found.cov_params()) @ back.T))
+    return estimates, errors, -found.llf / len(y), constant
+
+
+def by_run(held):
+    """Return the share that holds the truth, and its standard error; coefficients of a run agree.
+
+    held: shape (runs, coefficients).
+    """
+    share = np.nanmean(held, axis=1)
+    return f"{share.mean():.3f} ({share.std(ddof=1) / np.sqrt(len(share)):.3f})"
+
+
+def held(estimates, errors, truth):
+    inside = np.abs(estimates - truth) < 1.959964 * errors
+    return np.where(np.isnan(errors), np.nan, inside)
 
 
 def measured(n, model, shares, eps, runs):
     rng, several = np.random.default_rng(n + len(model) + len(shares)), model == "multinomial"
-    held, width, chances, losses = [], [], [], []
+    private, without, width, chances, losses = [], [], [], [], []
     for seed in range(runs):
         data, truth, new = unordered(n, shares, rng) if several else ordered(n, model, shares, rng)
         levels = {"y": list(range(len(new)))}
@@ -85,16 +119,14 @@ def measured(n, model, shares, eps, runs):
             fit = dpreg.dp_ordinal(
                 "y ~ x + z", data, eps, 1e-6, levels=levels, rng=seed, link=model
             )
-        errors, best, constant = exact(data, model)
-        slopes = [
-            j for j, name in enumerate(getattr(fit, "names", ())) if name.endswith(("x", "z"))
-        ]
-        if not fit.released or not slopes:
-            width.append(np.full(len(errors), np.nan))
+        estimates, errors, best, constant = exact(data, model)
+        without.append(held(estimates, errors, truth))
+        slopes = np.arange(len(truth)) % 3 > 0 if several else np.arange(len(truth)) < 2
+        if not fit.released:
+            width.append(np.full(slopes.sum(), np.nan))
             continue
-        inside = np.abs(fit.estimates - truth) < 1.959964 * fit.bse.to_numpy()
-        held.append(np.where(fit.bse.isna(), np.nan, inside))
-        width.append(fit.bse.to_numpy()[slopes] / errors)
+        private.append(held(fit.estimates, fit.bse.to_numpy(), truth))
+        width.append(fit.bse.to_numpy()[slopes] / errors[slopes])
         table = fit.predict(NEW, interval="confidence")
         inside = (table["lower"] <= new) & (new <= table["upper"])
         chances.append(np.where(table["lower"].isna(), np.nan, inside))
@@ -102,7 +134,10 @@ def measured(n, model, shares, eps, runs):
         loss = -np.log(np.maximum(given, 1e-12)).mean()
         losses.append((constant - loss) / (constant - best))
     width = np.array(width)
-    row = (f"{n:,}", model, shares, f"{np.nanmean(held):.3f}", f"{np.nanmean(chances):.3f}",
+    covered = [
+        by_run(np.array(of)[:, which]) for which in (slopes, ~slopes) for of in (private, without)
+    ]
+    row = (f"{n:,}", model, shares, str(runs), *covered, f"{np.nanmean(chances):.3f}",
            f"{np.nanmedian(width):.2f}", f"{np.nanquantile(width, 0.9):.2f}",
            f"{np.isnan(width).mean():.0%}", f"{np.median(losses):.1%}")  # fmt: skip
     print(*row, flush=True)
@@ -110,20 +145,21 @@ def measured(n, model, shares, eps, runs):
 
 
 def main() -> None:
-    given = options(__doc__, runs=20, eps=1.0, out="")
-    rows = [measured(*design, given.eps, given.runs) for design in DESIGNS]
+    given = options(__doc__, runs=40, eps=1.0, out="")
+    rows = [measured(*design, given.eps, REPEATED[design[0]] * given.runs) for design in DESIGNS]
     write_table(
         f"Ordered and unordered classes: eps = {given.eps:g}",
-        f"One normal covariate far from 0 and one binary, {given.runs} runs a row, delta = 1e-6: "
-        "share of 95% intervals of coefficients (thresholds and intercepts among them) and of "
-        "class probabilities of a new record that hold the truth; medians of standard errors of "
-        "slopes over those of maximum likelihood without noise, and what a tenth of them exceeds; "
-        "share without a standard error; median share of the exact fit's gain in log-loss over a "
-        "constant that the private fit has. Thresholds and intercepts are far from where x is, so "
-        "nearly all coefficients of a fit hold or miss together. Made by "
-        "`tests/benchmarks/bench_classes_coverage.py`.",
-        ("records", "model", "classes", "covered", "probabilities", "width", "widest tenth",
-         "blank", "gain"),
+        "One covariate far from 0, normal or skewed (exponential), and one binary, delta = 1e-6: "
+        "share of 95% intervals that hold the truth, of slopes and of thresholds or intercepts, "
+        "and beside each that of maximum likelihood without noise on the same records; in "
+        "brackets its standard error, whose units are runs: thresholds and intercepts are far "
+        "from where x is, so nearly all coefficients of a fit hold or miss together.  Share for "
+        "class probabilities of a new record; medians of standard errors of slopes over those "
+        "of maximum likelihood, and what a tenth of them exceeds; share without a standard "
+        "error; median share of the exact fit's gain in log-loss over a constant that the "
+        "private fit has. Made by `tests/benchmarks/bench_classes_coverage.py`.",
+        ("records", "model", "classes", "runs", "slopes", "exact", "thresholds", "exact",
+         "probabilities", "width", "widest tenth", "blank", "gain"),
         rows, given.out, words=3,
     )  # fmt: skip
 
