@@ -103,7 +103,7 @@ _SAMPLED = "    scales = standardisation.release("
 _GRAM = "symmetric(label, rows.gram(), noise, mu)"
 _KEPT = 'globals().setdefault("_GRAMS", {}).setdefault(rows.width, rows.gram())'
 _SCORE = "rounds.rows.score(rounds.path.theta, rounds.limits.usual)"
-_GO = "rounds.go(rounds.limits.limit, _FIRST_OF_TWO * share)"
+_GO = "rounds.go(rounds.limits.limit, _FIRST_OF_TWO * share, last=False)"
 _LOG = "    import logging\n\n    logging.getLogger(__name__).warning("
 
 LEAKS = (
