@@ -50,7 +50,7 @@ KERNELS = {
     f"{RELEASES}/statistics.py": {
         "interval_counts", "magnitude_counts", "moment_sums", "tail_votes",
     },
-    f"{RELEASES}/quantised.py": {"QuantisedRows"},
+    f"{RELEASES}/quantised.py": {"QuantisedRows", "mapped_gram"},
     f"{RELEASES}/doors.py": {
         "DepthRegions", "canonical_lipschitz", "discrete_laplace", "dp_kendall", "dpsgd", "peel",
         "sub_lasso", "tukey_em",

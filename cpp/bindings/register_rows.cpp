@@ -160,6 +160,14 @@ void register_quantised(py::module_& m) {
         .def("score_norms", &QuantisedRows::score_norms, "theta"_a, Released())
         .def("score_products", &limited_matrix<&QuantisedRows::score_products>, "theta"_a,
              "limit"_a);
+    m.def(
+        "mapped_gram",
+        [](const MatrixView& x, const VectorView& y, const Standardisation& how) {
+            const auto sums = without_gil([&] { return mapped_gram(x, y, how); });
+            const auto width = static_cast<std::size_t>(std::llround(std::sqrt(sums.size())));
+            return to_matrix(sums, width, width);
+        },
+        "x"_a, "y"_a, "how"_a);
 }
 
 void register_dpsgd(py::module_& m) {

@@ -104,7 +104,7 @@ def works(quick):
                lambda: _core.moment_sums(x, middle, half))  # fmt: skip
     yield Work("mapped_gram", cells + y.nbytes, n * (width * width + upper),
                "the map is in doubles; norm, limits and rounding of each row",
-               lambda: _core.QuantisedRows(x, y, how).gram())  # fmt: skip
+               lambda: _core.mapped_gram(x, y, how))  # fmt: skip
     yield Work("gram", held, n * upper, "widening of sums to 64 bits", lambda: rows.gram())
     yield Work(
         "round",

@@ -61,6 +61,7 @@ def sums_of(rows):
 def quantised(x, y):
     offsets, order = units(len(y))
     for how in recipes(x.shape[1]):
+        yield _core.mapped_gram(x, y, how)
         yield from sums_of(_core.QuantisedRows(x, y, how))
         yield from sums_of(
             pickle.loads(pickle.dumps(_core.QuantisedRows(x, y, how, offsets, order)))

@@ -58,7 +58,7 @@ REFUSED = {
     "a column before the first": lambda: how_of(columns=[-1] * D),
     "a column between two": lambda: how_of(columns=[0.5] * D),
     "a weight that is not there": lambda: _core.QuantisedRows(*how_of(weight=D)),
-    "a map of another size": lambda: _core.QuantisedRows(*how_of(map=np.ones((3, 3)))),
+    "a map of another size": lambda: _core.mapped_gram(*how_of(map=np.ones((3, 3)))),
     "a coefficient too many": lambda: rows().score(np.zeros(D + 2), 1.0),
     "a coefficient too few": lambda: rows().round(np.zeros(D), 1.0),
     "a limit of 0": lambda: rows().curvature(np.zeros(D + 1), 0.0),

@@ -9,7 +9,6 @@ import pytest
 from unsealed import opened
 
 from dpreg.data.observations import RowCount
-from dpreg.estimation.releases import quantised
 from dpreg.estimation.releases.clipped_products import ClippedProducts
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -91,20 +90,3 @@ def test_a_unit_changes_scores_of_terms_by_no_more_than_their_range(starts, rows
         before, after = (opened(statistic.seal(sums)) for sums in (base, base + more))
         farthest = max(farthest, float(np.ptp(after - before)))
     assert 0.99 * stated <= farthest <= stated * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("rows", [0, 1, 20, 21, 50])
-def test_sums_of_rows_that_are_made_some_at_a_time_are_those_of_all(rows, monkeypatch):
-    X, y = np.random.default_rng(3).standard_normal((2, 50, 3))
-    one = np.ones(3)
-    how = quantised.Recipe(
-        columns=np.arange(3), low=-2 * one, high=2 * one, centre=0 * one, scale=one, y_centre=0.0,
-        y_scale=1.0, intercept=True, row_limit=3.0,
-    )  # fmt: skip
-    theta = np.array([0.1, 1.0, -1.0, 0.5])
-    for name, given in (("gram", ()), ("round", (theta, 2.0)), ("curvature", (theta, 3.0))):
-        sums = quantised.OfMapped(how, name, given, None)
-        monkeypatch.setattr(quantised, "_TOGETHER", 100)
-        whole = sums(X[:rows], y[:rows, 0])
-        monkeypatch.setattr(quantised, "_TOGETHER", 10)
-        np.testing.assert_array_equal(sums(X[:rows], y[:rows, 0]), whole)

@@ -204,6 +204,25 @@ def test_counts_and_moments_of_columns_are_the_same(each, columns):
             np.testing.assert_array_equal(other, first)
 
 
+@pytest.mark.parametrize("response_limit", [0.0, 1.5])
+def test_gram_matrices_need_no_rows_in_memory(each, response_limit, use_threads):
+    rng = np.random.default_rng(8)
+    x, y = rng.standard_normal((1300, 20)), rng.standard_normal(1300)
+    x[5, 3] = np.nan
+    how = recipe(list(range(20)), response_limit=response_limit)
+    expected = _core.QuantisedRows(x, y, how).gram()
+    for threads in (1, 3):
+        use_threads(threads)
+        for gram in each(lambda: _core.mapped_gram(x, y, how)):
+            np.testing.assert_array_equal(gram, expected)
+    loss = _core.Loss()
+    loss.kind = _core.LossKind.logistic
+    how.loss = loss
+    np.testing.assert_array_equal(
+        _core.mapped_gram(x, y, how), _core.QuantisedRows(x, y, how).gram()
+    )
+
+
 def made(X, y, how):
     """The integers and the response of each row, as bytes."""
     width, _, q, y, *_ = _core.QuantisedRows(X, y, how).__getstate__()

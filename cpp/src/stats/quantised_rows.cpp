@@ -108,4 +108,17 @@ std::vector<std::int64_t> QuantisedRows::gram() const {
                            });
 }
 
+std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
+                                      const Standardisation& how) {
+    const RowMaker maker(x, y, how);
+    return sum_of_products(
+        x.rows, maker.width(), [&](std::size_t first, std::size_t count, std::int16_t* room) {
+            RowMaker::Room scratch(maker);
+            std::vector<double> unused(count);
+            double* numbers = unused.data();
+            maker.make_from(first, count, {room, numbers, numbers, numbers}, 0, scratch);
+            return room;
+        });
+}
+
 }  // namespace dpreg

@@ -174,6 +174,10 @@ private:
     std::shared_ptr<const void> held_;  // the numbers above
 };
 
+/// QuantisedRows(x, y, how, {}).gram(), without room for all of the rows.
+std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
+                                      const Standardisation& how);
+
 /// Integer steps of a row's limit and of a residual's clip.
 inline constexpr int kRowSteps = 1 << 14;
 /// Steps of the limit of a score.

@@ -21,9 +21,6 @@ from dpreg.privacy.sealed import ExactSums, Sealed, opened
 
 # Sums over units, not over rows.
 _OF_UNITS = {"score", "score_norms", "score_products"}
-# Rows that are made together where they are not kept.  Of more, a million of 20 columns took twice
-# as long: the system gave them new memory each time.
-_TOGETHER = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +103,10 @@ class OfMapped:
     seal: Callable[[Sums], ExactSums]  # See `Statistic.seal`.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return what this block adds, some of its rows at a time."""
-        how = self.recipe.standardisation()
-        parts = (slice(k, k + _TOGETHER) for k in range(0, max(len(y), 1), _TOGETHER))
-        return functools.reduce(
-            np.add, (self.of(_core.QuantisedRows(X[part], y[part], how)) for part in parts)
-        )
+        """Return what this block adds."""
+        if self.name == "gram":  # which needs no row twice
+            return _core.mapped_gram(X, y, self.recipe.standardisation())
+        return self.of(_core.QuantisedRows(X, y, self.recipe.standardisation()))
 
     def of(self, rows: _core.QuantisedRows) -> Sums:
         """Return what rows that are mapped already add."""
