@@ -160,11 +160,13 @@ def test_a_likely_step_is_the_mean_of_its_law_given_the_score():
 
 def test_counts_of_separate_levels_go_to_their_means_in_one_step():
     """Reference: logarithms of means; those that are too large fall as a straight line has it."""
-    means, found = np.array([0.5, 2.0, 1.0, 0.2]), np.array([2.0, 2.6, 0.3, 0.1])
+    means, found = np.array([0.5, 2.0, 1.0, 0.2]), np.array([2.0, 3.2, 0.3, 0.1])
     curvature, score = np.diag(means), found - means
     step = grown(score / means, np.eye(4), np.linalg.inv(curvature))
     np.testing.assert_allclose(step[:2], np.log(found / means)[:2])
     np.testing.assert_allclose(step[2:], (score / means)[2:])
+    short = np.array([0.4, -0.3, 0.2, 0.0])
+    np.testing.assert_array_equal(grown(short, np.eye(4), np.linalg.inv(curvature)), short)
 
 
 @pytest.mark.parametrize(("n", "events"), [(5_000, 50), (100_000, 1_000)])

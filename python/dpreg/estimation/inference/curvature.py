@@ -9,6 +9,10 @@ from dpreg.base.arrays import Doubles
 # Effects are about this before a score is seen.  With half of it, or twice, errors of counts of 26
 # levels of 100,000 rows were within a tenth of those with it.
 _USUAL = 1.0
+# Steps are shortened along effects that are larger than this.  With 0, .44 of coefficients of
+# 100,000 gamma responses, logarithms of whose means were 0 to 4 in 7 levels, had no error, for
+# none: where the reference falls all others grow, though their means do not.  With 1 .07 had none.
+_GROWN = 0.5
 
 
 def likely(way: Doubles, effects: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
@@ -27,13 +31,14 @@ def likely(way: Doubles, effects: Doubles, curvature: Doubles, deviation: Double
 def grown(way: Doubles, effects: Doubles, inverse: Doubles) -> Doubles:
     """Return a step along which means grow as scores say, were they straight lines.
 
-    A mean that is to be 1 + e times as large has a linear predictor that is log(1 + e) larger.  The
-    rest of the step goes to where the loss is least given so much.  Without it .02 of the slopes of
-    36 levels of 300,000 counts had no error, for none, and others had errors 1.25 times as large.
+    A mean that is to be 1 + e times as large, e being more than `_GROWN`, has a linear predictor
+    that is log(1 + e) larger.  The rest of the step goes to where the loss is least given so much.
+    Without it .02 of the slopes of 36 levels of 300,000 counts had no error, for none, and others
+    had errors 1.25 times as large.
 
     Of the other arguments see `held_back`.
     """
-    more = effects @ way > 0
+    more = effects @ way > _GROWN
     spread, there = effects[more] @ inverse, effects[more] @ way
     back = np.linalg.lstsq(spread @ effects[more].T, there - np.log1p(there), rcond=None)[0]
     return np.asarray(way - spread.T @ back)
