@@ -6,8 +6,8 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 
-# Effects are about this before a score is seen.  With half of it, or twice, errors of counts of 26
-# levels of 100,000 rows were within a tenth of those with it.
+# Effects are about this before a score is seen.  With twice of it .08 of the slopes of 36 levels of
+# 300,000 counts had no error, for .005; with half of it as many.
 _USUAL = 1.0
 # Steps are shortened along effects that are larger than this.  With 0, .44 of coefficients of
 # 100,000 gamma responses, logarithms of whose means were 0 to 4 in 7 levels, had no error, for
