@@ -45,6 +45,14 @@ def no_file_is_left_over(tmp_path_factory):
     assert [path.name for path in folder.iterdir() if path.name.startswith("tmp")] == []
 
 
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    """Have none of one test counted in another: matplotlib warns at the twenty-first."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture
 def bits():
     return _core.TestBits(SEED)
