@@ -88,7 +88,11 @@ def test_limits_of_groups_are_best_for_their_scores(fitted, mu):
 @pytest.mark.parametrize(("n", "eps"), [(5_000, 1.0), (20_000, 0.3)])
 def test_a_regressor_that_is_1_in_a_tenth_is_missed_by_no_more_than_is_said(n, eps):
     """Before limits knew how long rows are, 60 fits of either size missed by 6.3 and 5.4 errors at
-    most, and said that clipping may have moved them by 8.5 and 25."""
+    most, and said that clipping may have moved them by 8.5 and 25.
+
+    Of 500 other fits of 20,000 rows 20 missed by over 3 errors, and 10 while the curvature was
+    released again after scores; by 4.9 at most in both.
+    """
     away, clipped = [], []
     for seed in range(60):
         data = events(n, seed)
