@@ -23,9 +23,8 @@ _FALSE = 0.05
 # the second: with the first alone, noise was taken for them, steps went too far, and errors of 36
 # levels of 100,000 rows were 7 times those of least squares, for 2.1.
 ALIKE, _ALIKE_ALL = 0.1, 0.06
-# The curvature of a level may be so much more or less than its share of the rows: its mean may be
-# anywhere.
-_RARE_DOUBT = 0.5
+# The curvature of a level may be so much more or less than is expected of its mean.
+_RARE_DOUBT = 0.2
 # What is left of a coordinate that is all of it hidden, but for rounding.
 _NOTHING = 1e-8
 

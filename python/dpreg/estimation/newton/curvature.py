@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.scores import noisy_curvature
 from dpreg.estimation.releases.column_scaling import share_for
@@ -36,6 +37,9 @@ _MEAN = 0.1
 # tails cost one step more, and 30 indicators of 20,000 rows had 1.4 times the noise of the limit,
 # for 1.0; but two normal columns of 2,000 rows 1.25 times, for 1.4.
 _ENOUGH_PRECISE, _SHORTENED = 0.3, 1.5
+# The curvature of a family along other coordinates than levels is what is expected, to about this.
+# Without it 7 of 36 slopes of indicators of 20,000 rows had no error, for 5, and one missed by six.
+_EXPECTED = 0.5
 # Where one is larger than this, rows were longer than could be measured, and are once more, if that
 # leaves something for scores.
 _AGAIN, _ENOUGH = 2.0, 0.18
@@ -54,6 +58,22 @@ def score_rows(begun: Standardised, model: Linearised, top: float, *, kept: bool
         max(_LONGEST * base, min(top, _RARE * base)), kept=kept, loss=model.loss,
         aim=model.found.theta / model.found.sizes,
     )  # fmt: skip
+
+
+def expected(begun: Standardised, model: Linearised) -> Linearised:
+    """Go to coordinates in which the curvature is 1 as groups of rows have it, where scores begin.
+
+    Without it levels with less than `_LEAST_MOMENT` of the curvature of others were taken for
+    measured by mistake, and .86 of intervals of logits from 0 to 6 covered, for .95.
+    """
+    of, found = groups(begun, model), model.found
+    if of is None:
+        return model
+    turn = symmetric_root(of.curvature(found.theta), centred=begun.telling_units.intercept)
+    longer = np.maximum(np.linalg.norm(turn, axis=0), 1.0)
+    sizes = np.where(found.levels, found.sizes / longer, found.sizes)
+    found = replace(found.turned(turn), moments=found.moments.turned(turn), sizes=sizes)
+    return model.turned(turn, found)
 
 
 def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
@@ -105,6 +125,8 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
         at = found.theta / found.sizes
         gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
         before = before.guessed()
+        doubt = np.where(np.isfinite(before.variance), before.variance, _EXPECTED**2)
+        before = replace(before, matrix=np.eye(found.width), variance=doubt)
     sizes = n * np.outer(found.sizes, found.sizes)
     moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
     values, vectors = np.linalg.eigh(moments.matrix)

@@ -28,7 +28,7 @@ import numpy as np
 
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
-from dpreg.estimation.newton.curvature import left_for_scores, measured, score_rows
+from dpreg.estimation.newton.curvature import expected, left_for_scores, measured, score_rows
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.levels import Beginning, beginning
@@ -181,7 +181,8 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
     mu = begun.noise.share(left)
     first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units, mu)
-    newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model), left)
+    of = groups(begun, model)
+    newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model, of), left)
     return Fit(model, path, first, rows, 0.0, None, math.inf)
 
 
@@ -190,7 +191,8 @@ def _path(model: Linearised, guess: float, units: float) -> Path:
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
-    return Path(found.sizes, doubt, found.theta, bent=bent, still=still)
+    told = None if model.white is None else found.levels
+    return Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
 
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
@@ -202,10 +204,11 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     seen = None
     if not model.family.least_squares:
         path = _path(model, _GUESSED, n)
-        first_score(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
+        of = groups(begun, model)
+        first_score(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
     before = model.found.change
-    model = measured(begun, model, top)
+    model = measured(begun, expected(begun, model), top)
     if not model.found.width:
         return None
     if seen is not None:
@@ -255,7 +258,7 @@ def _first_norms(
         low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
     doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
-    of = _groups_of(begun, model)
+    of = _asking(model, groups(begun, model))
     expected = Limits(
         math.inf, None, typical, 0.0, width, least, most, told, far,
         doubted=doubted, groups=of, aligned=begun.aligned,
@@ -264,8 +267,9 @@ def _first_norms(
     return count_norms(rows, at, expected, noise, share, left, FIRST_NORMS)
 
 
-def _groups_of(begun: Standardised, model: Linearised) -> Groups | None:
-    return groups(begun, model) if model.family.name == "binomial" else None
+def _asking(model: Linearised, of: Groups | None) -> Groups | None:
+    """Return groups that ask for limits: of no other responses is the longest residual known."""
+    return of if model.family.name == "binomial" else None
 
 
 def _rounds(
@@ -275,6 +279,7 @@ def _rounds(
     rows, path = score_rows(begun, model, top, kept=True), _path(model, _MEASURED, n)
     if seen is not None:
         path.add(seen)
-    first = replace(first, groups=_groups_of(begun, model))
-    limits = newton(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
+    of = groups(begun, model)
+    first = replace(first, groups=_asking(model, of))
+    limits = newton(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
     return with_products(begun, model, path, limits, rows, top)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03
@@ -64,13 +64,12 @@ class Path:
     start: shape (w,): where the first score is to be taken.
     bent: the curvature changes by this share over a step of length 1.
     still: a difference of scores says nothing after a step that is shorter than this.
+    told: shape (w,): coordinates of which `bend` says all that is known.
 
     Attributes
     ----------
     theta : ndarray, shape (w,)
         Where the scores lead, all told.
-    beyond : ndarray, shape (w,)
-        How much farther they lead, where `theta` is held back.
     weights : ndarray, shape (k,)
         Of each of them in that.
 
@@ -87,12 +86,14 @@ class Path:
         *,
         bent: float = 0.0,
         still: float = 0.0,
+        told: Flags | None = None,
     ) -> None:
         self.curvature = np.eye(len(sizes))
         self._bent, self._still, self._squares = bent, still, sizes**2
+        self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
-        self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
+        self.weights, self.theta = np.ones(1), start
 
     @property
     def doubt(self) -> Doubles:
@@ -128,24 +129,14 @@ class Path:
         left = self.weights @ self._ways(self.theta)
         return np.asarray(self.weights**2 @ self._noise() + self.doubt @ left**2)
 
-    @property
-    def held(self) -> bool:
-        """Whether `theta` is held back."""
-        return bool(self.beyond.any())
-
-    def hold(self, theta: Doubles) -> None:
-        """Go no farther than to `theta`."""
-        self.beyond, self.theta = self.theta - theta, theta
-
-    def bend(self, change: Doubles) -> None:
-        """Add to the curvature what it is expected to be more where `theta` is."""
-        values, vectors = np.linalg.eigh(self.curvature + change)
-        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
+    def bend(self, before: Doubles, after: Doubles) -> None:
+        """Change the curvature as what is expected of it changes to where `theta` is."""
+        by = _power(after, 0.5) @ _power(before, -0.5)
+        self.curvature = by @ self.curvature @ by.T
 
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
         self.observations.append(seen)
-        self.beyond = np.zeros_like(seen.at)
         if len(self.observations) > 1:
             self._learn(*self.observations[-2:])
         self._combine()
@@ -166,8 +157,10 @@ class Path:
         doubt = np.maximum(self.doubt, surprise * self._first)
         spread = np.diag(doubt @ step**2 + noise) + doubt * np.outer(step, step)
         moved = doubt * np.outer(np.linalg.solve(spread, fallen), step)
+        moved[self._told[:, None] | self._told] = 0.0
         values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
-        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
+        least = min(_LEAST, float(np.linalg.eigvalsh(self.curvature)[0]))
+        self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
         self._surprises.append(surprise)
 
     def _ways(self, theta: Doubles) -> Doubles:
@@ -197,3 +190,8 @@ class Path:
             self.weights = weights / weights.sum()
             self.theta = (self.theta + self.weights @ targets) / 2
         self.theta = self.weights @ targets
+
+
+def _power(matrix: Doubles, exponent: float) -> Doubles:
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * values**exponent) @ vectors.T)
