@@ -17,6 +17,7 @@ import dpreg
 from dpreg.estimation.newton import curvature, rounds
 from dpreg.estimation.newton.coordinates import Moments
 from dpreg.estimation.newton.rounds import MOST_STEPS
+from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.privacy.gdp import gdp_mu
 
 DELTA = 1e-6
@@ -217,3 +218,26 @@ def test_no_error_of_a_mean_is_far_from_that_of_least_squares():
     assert len(wider) >= 90
     assert max(wider) < 2.5
     assert np.sqrt(np.mean(np.square(missed))) < 0.8
+
+
+def test_rows_of_which_norms_are_counted_are_those_of_the_scores(monkeypatch):
+    """Where second moments serve as they are, rows are made once and kept."""
+    made, asked = [], []
+    keep, norms = MappedRows._keep, MappedRows.score_norms
+
+    def kept(rows):
+        made.append(rows)
+        return keep(rows)
+
+    def counted(rows, *arguments):
+        asked.append(rows)
+        return norms(rows, *arguments)
+
+    monkeypatch.setattr(MappedRows, "_keep", kept)
+    monkeypatch.setattr(MappedRows, "score_norms", counted)
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(100_000)
+    data = {"x": x, "y": x + rng.standard_normal(len(x))}
+    assert dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, rng=1).released
+    assert len(made) == 1
+    assert asked[1] is made[0]  # the first were counted by the norm of the row

@@ -81,14 +81,14 @@ def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
 
     Returns the model in coordinates in which it is 1.
     """
-    if _is_measured(model, top):
+    if is_measured(model, top):
         return model
     model, largest = _measure(begun, model, top)
     again = model.found.width > 0 and largest > _AGAIN and left_for_scores(begun) > _ENOUGH
     return _measure(begun, model, top)[0] if again else model
 
 
-def _is_measured(model: Linearised, top: float) -> bool:
+def is_measured(model: Linearised, top: float) -> bool:
     """Whether second moments that were released before are all that is wanted.
 
     They are those of least squares, with so little noise, and rows are hardly longer than they were

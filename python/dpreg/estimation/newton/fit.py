@@ -28,7 +28,13 @@ import numpy as np
 
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
-from dpreg.estimation.newton.curvature import expected, left_for_scores, measured, score_rows
+from dpreg.estimation.newton.curvature import (
+    expected,
+    is_measured,
+    left_for_scores,
+    measured,
+    score_rows,
+)
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.levels import Beginning, beginning
@@ -199,8 +205,12 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     noise, n, found = begun.noise, begun.scales.units, model.found
     lengths = row_lengths(begun, found.rows, model.usual, _NORMS)
     top = lengths.top
-    rows = score_rows(begun, model, top, kept=False)
+    # Then rows are those of all scores, and are made once.
+    kept = is_measured(model, top)
+    rows = score_rows(begun, model, top, kept=kept)
     first = _first_norms(begun, model, rows, lengths, _NORMS, left_for_scores(begun) - _NORMS)
+    if kept:
+        return _rounds(begun, model, top, rows, first)
     seen = None
     if not model.family.least_squares:
         path = _path(model, _GUESSED, n)
@@ -214,16 +224,17 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     if seen is not None:
         by = np.linalg.lstsq(before, model.found.change, rcond=None)[0]
         seen = seen.turned(np.asarray(by))
-    return _rounds(begun, model, top, first, seen)
+    rows = score_rows(begun, model, top, kept=True)
+    return _rounds(begun, model, top, rows, first, seen)
 
 
 def _resumed(begun: Standardised, model: Linearised) -> Fit:
     """Go on from a start, whose second moments hold."""
     assert begun.start is not None
     top = begun.start.longest
-    rows = score_rows(begun, model, top, kept=False)
+    rows = score_rows(begun, model, top, kept=True)
     first = _first_norms(begun, model, rows, None, _NORMS, left_for_scores(begun) - _NORMS)
-    return _rounds(begun, model, top, first, None)
+    return _rounds(begun, model, top, rows, first)
 
 
 def _first_norms(
@@ -273,10 +284,10 @@ def _asking(model: Linearised, of: Groups | None) -> Groups | None:
 
 
 def _rounds(
-    begun: Standardised, model: Linearised, top: float, first: Limits, seen: Observation | None
-) -> Fit:
-    noise, n = begun.noise, begun.scales.units
-    rows, path = score_rows(begun, model, top, kept=True), _path(model, _MEASURED, n)
+    begun: Standardised, model: Linearised, top: float, rows: MappedRows, first: Limits,
+    seen: Observation | None = None,
+) -> Fit:  # fmt: skip
+    noise, n, path = begun.noise, begun.scales.units, _path(model, _MEASURED, begun.scales.units)
     if seen is not None:
         path.add(seen)
     of = groups(begun, model)
