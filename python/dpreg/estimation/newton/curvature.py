@@ -67,7 +67,7 @@ def expected(begun: Standardised, model: Linearised) -> Linearised:
     measured by mistake, and .86 of intervals of logits from 0 to 6 covered, for .95.
     """
     of, found = groups(begun, model), model.found
-    if of is None:
+    if of is None or not of.two.any():
         return model
     turn = symmetric_root(of.curvature(found.theta), centred=begun.telling_units.intercept)
     longer = np.maximum(np.linalg.norm(turn, axis=0), 1.0)

@@ -89,14 +89,15 @@ def _unsettled(fit: Fit, dispersion: float) -> Doubles:
     Without it, intervals of rare levels missed by up to 13 of their errors.
     """
     change = fit.model.found.change
+    beyond = change @ fit.path.beyond
     if not fit.path.unsettled.any():
-        return np.zeros((len(change), len(change)))
+        return np.outer(beyond, beyond)
     there = change[:, fit.path.unsettled]
     steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
     before, last = (seen.score[fit.path.unsettled] for seen in fit.path.observations[-2:])
     # A score that changed its sign has passed the root, which is no farther than the step back.
     left = np.where(before * last > 0, dispersion + (_FARTHER * steps) ** 2, steps**2)
-    return np.asarray(there * left @ there.T)
+    return np.asarray(there * left @ there.T) + np.outer(beyond, beyond)
 
 
 def _slow(fit: Fit, way: Doubles) -> Doubles:

@@ -33,6 +33,8 @@ _NEAREST = 1e-12
 _ALIKE = 0.05
 # Rows have this share of the curvature with which scores begin, at least.
 _FLATTEST = 1e-4
+# A regressor of more values moves linear predictors of no group by more than this in a step.
+_FARTHEST = 2.0
 # So many limits are looked at, up to the longest score.
 _LIMITS = 64
 # What is left of a regressor that was seen, of its square; and what no length is less than.
@@ -145,6 +147,11 @@ class Groups:
         size = np.sqrt(np.maximum(np.diag(between), _NOTHING))
         back = _inverse(between / np.outer(size, size)) @ ((straight - bent)[far] / size) / size
         return np.asarray(way - spread[far].T @ back)
+
+    def shorter(self, way: Doubles) -> float:
+        """Return how much shorter a step is that moves no regressor of many values too far."""
+        effects = (self.means - self.constant)[~self.two] @ self.white @ way
+        return min(1.0, _FARTHEST / max(float(np.abs(effects).max(initial=0.0)), _NOTHING))
 
     def limit(self, at: Doubles, mu: float) -> float:
         """Return the limit that scores of rows of one group ask for, of sums with this mu.

@@ -122,6 +122,9 @@ class Rounds:
         if not last:
             way = self._groups.likely(way, path.curvature, seen.deviation)
         path.theta = seen.at + self._groups.step(way, seen.at, path.inverse, seen.deviation)
+        short = self._groups.shorter(path.theta - seen.at)
+        if short < 1:
+            path.hold(seen.at + short * (path.theta - seen.at))
         here = self._groups.curvature(path.theta)
         path.bend(self._expected, here)
         self._expected = here
@@ -147,7 +150,7 @@ class Rounds:
 
     def settled(self, sigma: float) -> bool:
         """Whether the next score may be the last, with noise of this deviation."""
-        if not self.path.observations:
+        if not self.path.observations or self.path.held:
             return False
         if self.noisy(FAR_NOISE):
             # All that is left would be as loud, and the root is nowhere else for more rounds.

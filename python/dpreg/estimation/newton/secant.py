@@ -70,6 +70,8 @@ class Path:
     ----------
     theta : ndarray, shape (w,)
         Where the scores lead, all told.
+    beyond : ndarray, shape (w,)
+        How much farther they lead, where `theta` is held back.
     weights : ndarray, shape (k,)
         Of each of them in that.
 
@@ -93,7 +95,7 @@ class Path:
         self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
-        self.weights, self.theta = np.ones(1), start
+        self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
     @property
     def doubt(self) -> Doubles:
@@ -129,6 +131,15 @@ class Path:
         left = self.weights @ self._ways(self.theta)
         return np.asarray(self.weights**2 @ self._noise() + self.doubt @ left**2)
 
+    @property
+    def held(self) -> bool:
+        """Whether `theta` is held back."""
+        return bool(self.beyond.any())
+
+    def hold(self, theta: Doubles) -> None:
+        """Go no farther than to `theta`."""
+        self.beyond, self.theta = self.theta - theta, theta
+
     def bend(self, before: Doubles, after: Doubles) -> None:
         """Change the curvature as what is expected of it changes to where `theta` is."""
         by = _power(after, 0.5) @ _power(before, -0.5)
@@ -137,6 +148,7 @@ class Path:
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
         self.observations.append(seen)
+        self.beyond = np.zeros_like(seen.at)
         if len(self.observations) > 1:
             self._learn(*self.observations[-2:])
         self._combine()
