@@ -26,6 +26,10 @@ _TAILED_NOISE, _MOST_LOST = 0.1, 0.5
 # Scores that stop have less curvature by about this share, and are left with the second at least.
 _FEWER, _LEAST_FOLLOWED = 0.05, 0.8
 
+# The curvature that a path ends with may be more than there is by about this, and this much of it
+# is left at least.
+_DIFFERS, _LEAST_INFORMED = 0.2, 0.5
+
 
 def with_products(
     begun: Standardised, model: Linearised, path: Path, limits: Limits, rows: MappedRows, top: float
@@ -42,6 +46,23 @@ def with_products(
         left = max(float(np.trace(products)) / limits.squares, _MOST_LOST)
         products, deviation = products / min(left, 1.0), deviation / min(left, 1.0)
     return Fit(model, path, limits, rows, top, products, deviation)
+
+
+def informed(fit: Fit, units: float) -> float:
+    """Return how much of its curvature a path has by second moments of scores, where both are one.
+
+    So it is of responses of 0 and 1 (the information equality), and one number is told well.
+    Without it .884 for .914 of slopes of eight samples of 20,000 flights were covered.
+    """
+    assert fit.products is not None
+    own = ~fit.model.found.levels
+    if not own.any():
+        return 1.0
+    seen = fit.products / np.outer(fit.model.found.sizes, fit.model.found.sizes) / units
+    share = float(np.diag(fit.path.inverse @ seen)[own].mean())
+    noise = 2 * (fit.deviation / units) ** 2 / int(own.sum())
+    trust = _DIFFERS**2 / (_DIFFERS**2 + noise)
+    return 1 + trust * (min(max(share, _LEAST_INFORMED), 1.0) - 1)
 
 
 def followed(fit: Fit, units: float) -> Doubles:
