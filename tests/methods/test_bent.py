@@ -9,6 +9,7 @@ from scipy import optimize, special
 import dpreg
 from dpreg.base.families import BINOMIAL, CLOGLOG, GAMMA, POISSON, PROBIT, NegativeBinomial
 from dpreg.estimation.inference.bent import bent_factors
+from dpreg.estimation.inference.curvature import grown, held_back
 from dpreg.estimation.releases.two_values import TwoValues
 
 
@@ -125,6 +126,33 @@ def test_rows_that_keep_their_predictor_are_those_whose_score_is_not_flat(slope)
     regressors = level(0.01)
     _, still = bent_factors(BINOMIAL, 0.0, np.array([slope]), regressors, np.array([2.0]))
     assert still[0] == pytest.approx(regressors.values[0, 0], abs=2e-3)
+
+
+def test_effects_beyond_their_noise_are_held_and_the_rest_of_a_step_is_the_best_given_them():
+    """Reference: the minimum of the loss with the effects fixed, by its normal equations."""
+    rng = np.random.default_rng(1)
+    root = rng.standard_normal((4, 4))
+    curvature = root @ root.T + np.eye(4)
+    way, effects = np.array([1.0, -0.3, 0.5, 0.2]), np.diag([50.0, 1e-3, 1e-3, 1e-3])
+    inverse = np.linalg.inv(curvature)
+    step = held_back(way, effects, inverse, np.ones(len(way)), 2.0)
+    assert effects[0] @ step == pytest.approx(2.0 * np.sign(way[0]))
+    rest = way[1:] - np.linalg.solve(curvature[1:, 1:], curvature[1:, 0] * (step[0] - way[0]))
+    np.testing.assert_allclose(step[1:], rest)
+    # Without noise that explains it, the whole step is shorter.
+    told = held_back(way, effects, inverse, np.full(len(way), 1e-9), 2.0)
+    np.testing.assert_allclose(told, way * 2.0 / np.abs(effects @ way).max())
+
+
+def test_counts_of_separate_levels_go_to_their_means_in_one_step():
+    """Reference: logarithms of means; those that are too large fall as a straight line has it."""
+    means, found = np.array([0.5, 2.0, 1.0, 0.2]), np.array([2.0, 3.2, 0.3, 0.1])
+    curvature, score = np.diag(means), found - means
+    step = grown(score / means, np.eye(4), np.linalg.inv(curvature))
+    np.testing.assert_allclose(step[:2], np.log(found / means)[:2])
+    np.testing.assert_allclose(step[2:], (score / means)[2:])
+    short = np.array([0.4, -0.3, 0.2, 0.0])
+    np.testing.assert_array_equal(grown(short, np.eye(4), np.linalg.inv(curvature)), short)
 
 
 @pytest.mark.parametrize(("n", "events"), [(5_000, 50), (100_000, 1_000)])

@@ -50,7 +50,8 @@ def of_rows(rows, parts, family=BINOMIAL):
     of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     groups = Groups(
         model, np.eye(width), unit.mean(axis=0), np.array([unit[k].mean(axis=0) for k in masks]),
-        np.array([k.mean() for k in masks]), of, np.ones(len(of), dtype=bool), len(rows),
+        np.array([k.mean() for k in masks]), of, np.ones(len(of), dtype=bool), np.arange(0), np.zeros((0, width)),
+        len(rows),
     )  # fmt: skip
     return groups, unit
 
@@ -77,7 +78,7 @@ def test_means_and_curvature_are_those_of_rows(mixed, slopes):
     wanted = [chance[mask].mean() for part in parts for mask in part]
     np.testing.assert_allclose(groups.average(special.expit, theta), wanted, atol=0.03)
     curvature = (unit.T * (chance * (1 - chance))) @ unit / N
-    normal = replace(groups, two=np.zeros(len(groups.two), dtype=bool))
+    normal = replace(groups, levels=np.zeros(len(groups.of), dtype=bool))
     found, as_normal = (
         np.abs(np.log(np.linalg.eigvals(np.linalg.solve(curvature, of.curvature(theta))).real))
         for of in (groups, normal)
@@ -125,8 +126,8 @@ def test_a_likely_step_is_the_mean_of_its_law_given_the_score():
     curvature = np.array([[2.0, 0.5], [0.5, 1.0]])
     deviation, effects = np.array([0.4, 1.5]), np.array([[1.0, 0.2], [0.0, 3.0]])
     groups = Groups(
-        Linearised(whitening(2), BINOMIAL), np.eye(2), np.zeros(2), effects,
-        np.ones(2), np.arange(2), np.ones(2, dtype=bool), 1.0,
+        Linearised(whitening(2), BINOMIAL), np.eye(2), np.zeros(2), effects[:1],
+        np.ones(1), np.arange(1), np.ones(1, dtype=bool), np.arange(0), effects[1:], 1.0,
     )  # fmt: skip
     steps = np.linalg.solve(effects, rng.standard_normal((2, 400_000)))
     ways = steps + np.linalg.solve(curvature, deviation[:, None] * rng.standard_normal(steps.shape))
@@ -159,9 +160,9 @@ def test_groups_of_a_fit_are_those_of_its_rows(monkeypatch):
     standard = np.column_stack([np.ones(N), (raw - units.centre) / units.scale])
     rows = standard @ groups.model.found.change
     parts = [level == 1, level == 2, level == 0, few > 0, few == 0]
-    assert groups.two.tolist() == [True] * 5 + [False] * 2
-    np.testing.assert_allclose(groups.shares[:5], [mask.mean() for mask in parts], rtol=0.2)
-    for mean, mask in zip(groups.means @ groups.white, parts, strict=False):
+    assert groups.levels.tolist() == [True] * 3 + [False] * 2
+    np.testing.assert_allclose(groups.shares, [mask.mean() for mask in parts], rtol=0.2)
+    for mean, mask in zip(groups.means @ groups.white, parts, strict=True):
         np.testing.assert_allclose(mean, rows[mask].mean(axis=0), atol=0.25)
 
 

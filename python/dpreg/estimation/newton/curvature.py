@@ -37,9 +37,6 @@ _MEAN = 0.1
 # tails cost one step more, and 30 indicators of 20,000 rows had 1.4 times the noise of the limit,
 # for 1.0; but two normal columns of 2,000 rows 1.25 times, for 1.4.
 _ENOUGH_PRECISE, _SHORTENED = 0.3, 1.5
-# The curvature of a family along other coordinates than levels is what is expected, to about this.
-# Without it 7 of 36 slopes of indicators of 20,000 rows had no error, for 5, and one missed by six.
-_EXPECTED = 0.5
 # Where one is larger than this, rows were longer than could be measured, and are once more, if that
 # leaves something for scores.
 _AGAIN, _ENOUGH = 2.0, 0.18
@@ -67,7 +64,7 @@ def expected(begun: Standardised, model: Linearised) -> Linearised:
     measured by mistake, and .86 of intervals of logits from 0 to 6 covered, for .95.
     """
     of, found = groups(begun, model), model.found
-    if of is None or not of.two.any():
+    if of is None or not of.levels.any():
         return model
     turn = symmetric_root(of.curvature(found.theta), centred=begun.telling_units.intercept)
     longer = np.maximum(np.linalg.norm(turn, axis=0), 1.0)
@@ -125,8 +122,6 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
         at = found.theta / found.sizes
         gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
         before = before.guessed()
-        doubt = np.where(np.isfinite(before.variance), before.variance, _EXPECTED**2)
-        before = replace(before, matrix=np.eye(found.width), variance=doubt)
     sizes = n * np.outer(found.sizes, found.sizes)
     moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
     values, vectors = np.linalg.eigh(moments.matrix)

@@ -10,6 +10,7 @@ from scipy import special
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.bent import HIDDEN, bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
+from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.secant import Path
@@ -25,10 +26,13 @@ _MOVED, _SLOWEST = 3.5, 0.67
 # Fewer deviations say so where rows are seen that are so many times as long as is usual.
 _MOVED_LONG, _LONG = 2.0, 3.0
 # Along a regressor of two values a path has the curvature of its end unless that is so many times
-# less: then nothing is known of the coefficient.  Of others, so many times.
+# less, and no more than the second: then nothing is known of the coefficient.  At 1.5, a level of
+# 200 of 20,000 rows with 35 events had no error in .27 of fits, for .08, and four events in a level
+# of 4,000 rows were missed by up to 5.8 errors, for 8.4.
+_FLAT, _MOST_FLAT = 2.0, 1e3
 # and of hazards, which noise moves farther: at 2.5, 15% of coefficients of 2,000 persons had no
 # error where 89% were censored, for 0%.
-_FLAT_HAZARD, _MOST_FLAT = 10.0, 1e3
+_FLAT_HAZARD = 10.0
 # Noise is more than all events of one of two groups where a log hazard ratio has such an error.
 _ALL_EVENTS = 2.0
 _NOTHING = 1e-12
@@ -131,15 +135,43 @@ def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     theta = model.found.change @ fit.path.theta
     centre = float(theta @ regressors.means) + model.offset
     known = error.sampling + error.privacy
-    errors = np.sqrt(np.diag(known))
+    flat = _flattened(fit, groups(begun, model), np.ptp(regressors.values, axis=0))
+    errors = flat * np.sqrt(np.diag(known))
     factors, still = bent_factors(model.family, centre, theta, regressors, errors)
+    factors = factors * flat
     # Others follow the score, which goes no farther for that, and not the coefficient.  What is
     # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
     # scores are not flat.
     apart = np.diag(np.sqrt(factors**2 - 1))
     apart[:first, first:] = -still[first:] * (factors - 1)[first:]
     known[:first, first:] = known[first:, :first] = 0.0
-    return replace(error, hidden=error.hidden + apart @ known @ apart.T)
+    # The last step was shorter by as much as the curvature is less than thought.
+    step = model.found.change @ (fit.path.inverse @ fit.path.observations[-1].score)
+    left = np.diag((flat - 1) * step)
+    left[:first, first:] = -(still * np.diag(left))[first:]
+    return replace(error, hidden=error.hidden + apart @ known @ apart.T + left @ left.T)
+
+
+def _flattened(fit: Fit, of: Groups | None, apart: Doubles) -> Doubles:
+    """Return how many times the curvature that a path has is that where it ended, at least 1.
+
+    Of each coefficient; other than 1 for regressors of two values that are no levels, whose groups
+    a path does not follow.  Where all rows with one of them have the outcome scores fall to 0 and
+    stay there: those on the way are as of a root, and nothing says how far beyond it may be.
+
+    apart: distance between the values of each regressor.
+    """
+    times, change = np.ones(len(apart)), fit.model.found.change
+    if of is None:
+        return times
+    mean = of.average(fit.model.family.curvature, fit.path.theta)[~of.levels].reshape(-1, 2)
+    there = (of.shares[~of.levels].reshape(-1, 2) * mean).T
+    found = there.prod(axis=0) / np.maximum(there.sum(axis=0), _NOTHING) * apart[of.pairs] ** 2
+    own = change[of.pairs]
+    thought = 1 / np.maximum(np.einsum("ij,jk,ik->i", own, fit.path.inverse, own), _NOTHING)
+    more = np.minimum(thought / np.maximum(found, _NOTHING), _MOST_FLAT)
+    times[of.pairs] = np.where(more > _FLAT, more, 1.0)
+    return times
 
 
 def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int) -> EstimateError:

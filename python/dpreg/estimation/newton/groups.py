@@ -33,8 +33,6 @@ _NEAREST = 1e-12
 _ALIKE = 0.05
 # Rows have this share of the curvature with which scores begin, at least.
 _FLATTEST = 1e-4
-# A regressor of more values moves linear predictors of no group by more than this in a step.
-_FARTHEST = 2.0
 # So many limits are looked at, up to the longest score.
 _LIMITS = 64
 # What is left of a regressor that was seen, of its square; and what no length is less than.
@@ -43,10 +41,7 @@ _SEEN, _NOTHING = 0.5, 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Rows by what they share, as a model has them: one group a level, two of other regressors.
-
-    Regressors of more values are as if they had two, where most of what they do is done.
-    """
+    """Rows by what they share, as a model has them: those of a level, or of one of two values."""
 
     model: Linearised
     white: Doubles  # Shape (z, k): see `Linearised.white`.
@@ -54,7 +49,11 @@ class Groups:
     means: Doubles  # Shape (g, z): that of each group.
     shares: Doubles  # Shape (g,): of all rows.
     of: Integers  # Shape (g,): groups with one number have all rows together.
-    two: Flags  # Shape (g,): whether the regressor has no other values.
+    levels: Flags  # Shape (g,): of a factor; the first of them.
+    pairs: Integers  # Place of the regressor that others are of, two by two.
+    # Shape (e, k): what coordinates are multiplied by to give what each other regressor does to
+    # linear predictors far from its mean.
+    effects: Doubles
     units: float
 
     def average(self, of: Callable[[Doubles], Doubles], theta: Doubles) -> Doubles:
@@ -80,13 +79,13 @@ class Groups:
         spread = max(float(np.linalg.norm(along)), _NOTHING)
         predictors = centre + self.model.offset + spread * NODES
         weights = self._weights(np.clip(predictors, *self.model.loss.predictor))
-        means = self.means[self.two]
+        means = self.means[self.levels]
         rest = along - np.linalg.pinv(means) @ (means @ along)
         matrix = normal_curvature(weights, self.constant / np.sqrt(length), rest / spread)
         usual = float(WEIGHTS @ weights)
         matrix = at_least(matrix, _LEAST * usual)
         if len(means):
-            half = self._root_of_shares(self.average(self._weights, theta)[self.two])
+            half = self._root_of_shares(self.average(self._weights, theta)[self.levels])
             matrix = half @ matrix @ half / usual
         return np.asarray(self.white.T @ matrix @ self.white)
 
@@ -96,7 +95,7 @@ class Groups:
         A row has the product of what its groups have: weights are positive, and what rows of two
         groups have is not counted twice.
         """
-        means, shares = self.means[self.two], self.shares[self.two]
+        means, shares = self.means[self.levels], self.shares[self.levels]
         root, logs = np.sqrt(shares), np.log(each)
         mean, usual = float(shares @ each / shares.sum()), float(shares @ logs / shares.sum())
         apart = (means - self.constant) * root[:, None]
@@ -109,17 +108,21 @@ class Groups:
     def likely(self, way: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
         """Return the step that is most likely given a noisy score, effects being about 1.
 
+        Without it one coefficient in a hundred of 26 levels of 100,000 counts had an error of more
+        than 10^3, for none.
+
         way, shape (k,): the step that the score says.
         curvature, shape (k, k): of the loss.
         deviation, shape (k,): of the noise in each entry of the score.
         """
-        effects = (self.means - self.constant) @ self.white
+        levels = (self.means - self.constant)[self.levels] @ self.white
         told = curvature / deviation[:, None]
-        here = np.concatenate([told @ way, np.zeros(len(effects))])
-        return np.asarray(np.linalg.lstsq(np.vstack([told, effects]), here, rcond=None)[0])
+        rows = np.vstack([told, self.effects, levels])
+        known = np.concatenate([told @ way, np.zeros(len(rows) - len(told))])
+        return np.asarray(np.linalg.lstsq(rows, known, rcond=None)[0])
 
     def step(self, way: Doubles, at: Doubles, inverse: Doubles, deviation: Doubles) -> Doubles:
-        """Return a step along which means of groups change as scores say, were they straight lines.
+        """Return a step along which means of levels change as scores say, were they straight lines.
 
         A mean goes no nearer to the end of its range than noise in it allows.  The rest of the step
         goes to where the loss is least given that.
@@ -129,29 +132,22 @@ class Groups:
         inverse, shape (k, k): of the curvature of the loss.
         deviation, shape (k,): of the noise in each entry of the score.
         """
-        family = self.model.family
-        rows = self.means @ self.white
+        family, rows = self.model.family, self.means[self.levels] @ self.white
         spread, straight = rows @ inverse, rows @ way
-        means = self._inside(self.average(family.mean, at))
+        means = self._inside(self.average(family.mean, at)[self.levels])
         there = self._predictors(means)
         slope = family.slope(there)
-        least = slope * np.sqrt(((spread * deviation) ** 2).sum(axis=1))
-        most = np.full(len(means), np.inf)
+        least, most = slope * np.sqrt(((spread * deviation) ** 2).sum(axis=1)), np.inf
         if family.name == "binomial":
             least = np.minimum(least, 0.5)
             most = np.maximum(1 - least, means)
         moved = np.clip(means + slope * straight, np.minimum(least, means), most)
         bent = self._predictors(self._inside(moved)) - there
-        far = (np.abs(bent - straight) > _STRAIGHT) & self.two
+        far = np.abs(bent - straight) > _STRAIGHT
         between = spread[far] @ rows[far].T
         size = np.sqrt(np.maximum(np.diag(between), _NOTHING))
         back = _inverse(between / np.outer(size, size)) @ ((straight - bent)[far] / size) / size
         return np.asarray(way - spread[far].T @ back)
-
-    def shorter(self, way: Doubles) -> float:
-        """Return how much shorter a step is that moves no regressor of many values too far."""
-        effects = (self.means - self.constant)[~self.two] @ self.white @ way
-        return min(1.0, _FARTHEST / max(float(np.abs(effects).max(initial=0.0)), _NOTHING))
 
     def limit(self, at: Doubles, mu: float) -> float:
         """Return the limit that scores of rows of one group ask for, of sums with this mu.
@@ -160,7 +156,7 @@ class Groups:
         .932 of slopes were covered where a regressor was 1 in a tenth of 5,000 rows.
         """
         apart = (self.means - self.constant) @ self.white * self.model.found.sizes
-        rows, most = np.linalg.norm(apart, axis=1) * self.two, self.model.family.most_residual
+        rows, most = np.linalg.norm(apart, axis=1), self.model.family.most_residual
         limits = np.linspace(0.0, 1.0, _LIMITS + 1)[1:] * max(rows.max(initial=0.0) * most, 1.0)
         chance = self.average(self.model.family.mean, at * self.model.found.sizes)[:, None]
         over = chance * np.maximum((1 - chance) * rows[:, None] - limits, 0.0)
@@ -203,12 +199,12 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     constant = back[:, 0] if first else np.zeros(len(back))
     told = np.diag(seen) > _SEEN if first else np.zeros(len(seen), dtype=bool)
     factors = [first + np.flatnonzero(np.isin(units.columns, of)) for of in level_places(terms)]
+    others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
     only = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
-    only[[place for level in factors for place in level]] = True
-    others = [j for j in range(first, len(only)) if not any(j in level for level in factors)]
     means, shares = [np.zeros((0, len(constant)))], [np.zeros(0)]
-    of, two = list[int](), list[bool]()
-    for number, places in enumerate([*factors, *np.array(others, dtype=int)[:, None]]):
+    of, levels = list[int](), list[bool]()
+    pairs = others[only[others] & told[others]]
+    for number, places in enumerate([*factors, *pairs[:, None]]):
         here = places[told[places]]
         low, high = values.values[:, here]
         # Mean products of coordinates with indicators of the second value, and of the first.
@@ -221,8 +217,9 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
         means.append((products * np.minimum(1 / part, 1 / np.sqrt(part) / lengths)).T)
         shares.append(part)
         of += [number] * len(part)
-        two += [bool(only[here].all())] * len(part)
+        levels += [number < len(factors)] * len(part)
+    effects = values.farther[others, None] * model.found.change[others]
     return Groups(
         model, model.white, constant, np.concatenate(means), np.concatenate(shares),
-        np.array(of, dtype=int), np.array(two, dtype=bool), scales.units,
+        np.array(of, dtype=int), np.array(levels, dtype=bool), pairs, effects, scales.units,
     )  # fmt: skip

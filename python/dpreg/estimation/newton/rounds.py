@@ -8,6 +8,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
+from dpreg.estimation.inference.curvature import grown, held_back
 from dpreg.estimation.newton.groups import Groups
 from dpreg.estimation.newton.limits import Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
@@ -37,6 +38,8 @@ _WIDER = 2.0
 _FALLEN = 0.1
 # What linear predictors that change by so much make of means is no straight line.
 _LONG_STEP = 2.0
+# No regressor of many values moves linear predictors by more than this in a step.
+_FARTHEST = 2.0
 # Where the curvature was known before, it may be wrong by more than is said, and steps are shorter.
 _SHORT = 4.0
 # Norms are counted for this share.
@@ -117,16 +120,19 @@ class Rounds:
         """
         if self._groups is None or self._expected is None:
             return
-        path = self.path
+        path, effects = self.path, self._groups.effects
         way = path.theta - seen.at
         if not last:
             way = self._groups.likely(way, path.curvature, seen.deviation)
-        path.theta = seen.at + self._groups.step(way, seen.at, path.inverse, seen.deviation)
-        short = self._groups.shorter(path.theta - seen.at)
-        if short < 1:
-            path.hold(seen.at + short * (path.theta - seen.at))
+        way = self._groups.step(way, seen.at, path.inverse, seen.deviation)
+        if not last and self.model.family.link == "log":
+            way = grown(way, effects, path.inverse)
+        path.theta = seen.at + way
+        held = held_back(way, effects, path.inverse, seen.deviation, _FARTHEST)
+        if float(np.abs(held - way).max(initial=0.0)) > 0:
+            path.hold(seen.at + held)
         here = self._groups.curvature(path.theta)
-        path.bend(self._expected, here)
+        path.bend(here - self._expected, float(np.linalg.eigvalsh(here)[0]))
         self._expected = here
 
     def first(self, limit: float, left: float) -> float:

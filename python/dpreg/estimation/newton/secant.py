@@ -140,10 +140,10 @@ class Path:
         """Go no farther than to `theta`."""
         self.beyond, self.theta = self.theta - theta, theta
 
-    def bend(self, before: Doubles, after: Doubles) -> None:
-        """Change the curvature as what is expected of it changes to where `theta` is."""
-        by = _power(after, 0.5) @ _power(before, -0.5)
-        self.curvature = by @ self.curvature @ by.T
+    def bend(self, change: Doubles, least: float) -> None:
+        """Add to the curvature what it is expected to be more where `theta` is, or `least`."""
+        values, vectors = np.linalg.eigh(self.curvature + change)
+        self.curvature = (vectors * np.clip(values, min(_LEAST, least), _LARGEST)) @ vectors.T
 
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
@@ -202,8 +202,3 @@ class Path:
             self.weights = weights / weights.sum()
             self.theta = (self.theta + self.weights @ targets) / 2
         self.theta = self.weights @ targets
-
-
-def _power(matrix: Doubles, exponent: float) -> Doubles:
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * values**exponent) @ vectors.T)
