@@ -206,10 +206,10 @@ def test_a_column_named_as_the_intercept_is_refused(formula):
 @pytest.mark.parametrize(
     ("method", "says"),
     [
-        (AdaSSP(), "at most 1 row is used; the option max_rows of 'adassp' allows more"),
+        (AdaSSP(), "at most 1 row is used; max_rows= allows more"),
         (
             BoostedAdaSSP(max_rows=3),
-            "at most 3 rows are used; the option max_rows of 'boosted_adassp' allows more",
+            "at most 3 rows are used; max_rows= allows more",
         ),
         (DPSGD(), "at most 1 row is used"),
         (dpreg.Auto(candidates=("adassp",)), "at most 1 row is used"),
@@ -273,8 +273,11 @@ def test_columns_of_lists_are_read_as_numbers_and_said_to_be():
         data = {"y": cells, "x": np.array([1.0, 2.0, 3.0])}
         fit = dpreg.dp_lm("y ~ x", data, 1.0, method="adassp", bounds={"y": (0.0, 4.0)})
         assert sum("y were read as numbers" in note for note in fit.notes) == 1
-    with pytest.raises(ValueError, match="without declared levels"):
-        dpreg.dp_lm("y ~ x", {**data, "y": np.array(["a", "a", "a"])}, 1.0)
+    text = np.array(["a", "a", "a"])
+    with pytest.raises(ValueError, match="column 'y' holds text without declared levels"):
+        dpreg.dp_lm("y ~ x", {**data, "y": text}, 1.0)
+    with pytest.raises(ValueError, match="columns 'y', 'x' and 'z' hold text without declared"):
+        dpreg.dp_lm("y ~ x + z", {"y": text, "x": text, "z": text}, 1.0)
 
 
 @pytest.mark.parametrize("rows", [0, -1, 1.5, True, "2"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 from methods.tables import steep
@@ -138,3 +139,19 @@ def test_columns_that_are_nearly_always_0_are_known_at_their_own_place(first):
         fit = dpreg.dp_effect(f"y ~ {right}", data, 1.0, 1e-6, treatment="t", rng=seed)
         found.append(fit.propensity[1 + fit.covariates.index("b")])
     assert np.abs(np.array(found) - 0.7).max() < 0.1
+
+
+@pytest.mark.parametrize("treated", [0, 1])
+def test_a_difference_in_means_is_not_cut_where_an_arm_and_its_events_are_few(treated):
+    """Events of 9% of the rows were: the mean was off by 5 standard errors."""
+    rng = np.random.default_rng(20261128)
+    rare = rng.random(10_000) < 0.09
+    y = (rng.random(10_000) < np.where(rare, 0.055, 0.447)).astype(float)
+    data = pd.DataFrame({"y": y, "t": np.where(rare, treated, 1 - treated)})
+    off = []
+    for seed in range(10):
+        found = dpreg.dp_effect("y ~ 1", data, 1.0, treatment="t", method="difference", rng=seed)
+        off.append(
+            (found.means[treated] - y[rare].mean()) / found.tidy()["std err"].iloc[1 + treated]
+        )
+    assert abs(np.mean(off)) < 1

@@ -178,6 +178,8 @@ def test_blank_coefficients_are_refused_by_name_and_left_out_of_terms(pair):
     ("constraint", "says"),
     [
         ("xx = 1", "there is no coefficient 'xx'"),
+        ("g[T.bb] = 0", r"there is no coefficient 'g\[T.bb\]'; write 'g\[T.b\]'"),
+        ("T = 0", "there is no coefficient 'T'"),  # a part of the name of one
         ("x = ", "cannot read 'x = '"),
         ("x * z", r"cannot read 'x \* z'"),
         ("x / 0", "cannot read|finite numbers"),

@@ -283,3 +283,17 @@ def test_it_prints_and_draws(released):
     ax = released.plot()
     assert len(ax.get_xticklabels()) == 6
     assert "NOT PRIVATE" in ax.get_title(loc="left")
+
+
+def test_the_summary_has_means_and_deviations_of_the_columns(exact, data):
+    """Not the centre and scale of the release, 0.5 for every dummy."""
+    lines = str(exact.summary()).splitlines()
+    columns = data[["y", "x", "z", "w"]].assign(b=data["g"] == "b", c=data["g"] == "c") * 1.0
+    for place, name in enumerate(exact.names):
+        row = next(line for line in lines if line.startswith(f"({place + 1}) {name} "))
+        mean, deviation = (float(word) for word in row.split()[2:4])
+        column = columns.iloc[:, place]
+        np.testing.assert_allclose(mean, column.mean(), rtol=1e-4)
+        np.testing.assert_allclose(deviation, column.std(ddof=0), rtol=1e-4)
+    unknown = dataclasses.replace(exact, trusted=np.zeros(6, dtype=bool))
+    assert str(unknown.summary()).count("n/a") == 6  # without a location a mean is not estimable

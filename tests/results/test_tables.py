@@ -111,3 +111,19 @@ def test_advice_and_coefficients_of_rare_levels_are_explained():
     # About half of the rows have an effect of 1, and the mean is .5.
     assert fit.params["g[T.rare]"] == pytest.approx(fit.params["g[T.b]"] / 2, abs=0.05)
     assert "a level with too few rows is given the mean effect of its factor" in " ".join(fit.notes)
+
+
+def test_fits_of_several_families_are_not_called_linear():
+    """A gamma regression stood among "Private Linear Regressions", and nothing named its link."""
+    diamonds = dpreg.load_diamonds()
+    fits = {
+        "linear": dpreg.dp_lm("price ~ carat", diamonds, 1.0, rng=1),
+        "gamma": dpreg.dp_glm("price ~ carat", diamonds, 1.0, family="gamma", rng=1),
+    }
+    lines = [line.split() for line in str(dpreg.compare(fits)).splitlines()]
+    assert ["Private", "Regressions"] in lines
+    assert ["Family", "Gaussian", "Gamma"] in lines
+    assert ["Link", "identity", "log"] in lines
+    alone = str(dpreg.compare([fits["linear"]]))
+    assert "Private Linear Regressions" in alone
+    assert "Family" not in alone

@@ -97,10 +97,13 @@ def about_rows(unit: str | None, rows: int, more: str = "") -> tuple[str, ...]:
     return (f"{note}; {more}" if more else note,)
 
 
-def about_units(unit: str | None, method: object, used: str, purpose: str = "") -> tuple[str, ...]:
+def about_units(
+    unit: str | None, method: object, used: str, purpose: str = "", option: str = "max_rows="
+) -> tuple[str, ...]:
     """Say how many rows of a unit were used, where not all of them are.
 
     method: its option `max_rows` counts.
+    option: what allows more in the call.
     """
     if used == "dpsgd":  # which has no such option
         return about_rows(unit, 1)
@@ -108,7 +111,7 @@ def about_units(unit: str | None, method: object, used: str, purpose: str = "") 
     # TukeyEM takes the mean of all rows of a unit.
     if rows is None or used == "tukey":
         return ()
-    more = f"the option max_rows of {used!r} allows more, with more noise"
+    more = f"{option} allows more, with more noise"
     return tuple(purpose + note for note in about_rows(unit, rows, more))
 
 

@@ -108,6 +108,7 @@ def selected(request: Request, data: Any) -> SelectionResult:
         found.parts,
         public_with({**terms.data_bounds, **terms.bounds}),
     )
+    option = f"the option max_rows of {selector.name!r}"  # the call has none
     return SelectionResult(
         formula=request.formula,
         response=terms.response,
@@ -120,7 +121,7 @@ def selected(request: Request, data: Any) -> SelectionResult:
         units=found.units,
         notes=(
             *found.notes,
-            *about_units(unit, selector, selector.name),
+            *about_units(unit, selector, selector.name, option=option),
             *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
             *about_privacy(*claim, found.units),

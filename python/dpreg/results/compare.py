@@ -49,9 +49,10 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
         fits = {f"({k})": fit for k, fit in enumerate(fits, 1)}
     named = dict(fits)
     if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
-        wanted = "must be one or more released results of dp_lm, in a list or dict"
+        wanted = "must be one or more released fits, in a list or dict"
         raise ArgumentError("fits", wanted)
-    return Summary(_beside(named, "Private Linear Regressions"), _notes(named))
+    title = "Private Linear Regressions" if _linear(named) else "Private Regressions"
+    return Summary(_beside(named, title), _notes(named))
 
 
 def _beside(named: Mapping[str, DPResults], title: str | None) -> tuple[Any, ...]:
@@ -71,7 +72,7 @@ def _table(named: Mapping[str, DPResults], title: str | None) -> Any:
         columns = [_cell(fit, term) for fit in named.values()]
         stubs += [term, ""]
         cells += [[column[0] for column in columns], [column[1] for column in columns]]
-    for name, value in _FOOT.items():
+    for name, value in (_FOOT if _linear(named) else _FAMILIES | _FOOT).items():
         stubs.append(name)
         cells.append([value(fit) for fit in named.values()])
     name, counts = _counts(list(named.values()))
@@ -80,6 +81,14 @@ def _table(named: Mapping[str, DPResults], title: str | None) -> Any:
     return laid_out(cells, list(named), stubs, title)
 
 
+def _linear(named: Mapping[str, DPResults]) -> bool:
+    return all(fit.family.least_squares for fit in named.values())
+
+
+_FAMILIES: dict[str, Callable[[DPResults], str]] = {
+    "Family": lambda fit: fit.family.label,
+    "Link": lambda fit: fit.family.link,
+}
 _FOOT: dict[str, Callable[[DPResults], str]] = {
     "Response": lambda fit: fit.response,
     "Method": lambda fit: fit.method,

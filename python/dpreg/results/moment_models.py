@@ -166,7 +166,8 @@ def two_stage_fit(moments: Models, model: Model, exogenous: Model) -> DPResults:
             continue
         f = first.f_test(rows).fvalue
         weak = ", which is weak: intervals may be much too narrow" if f < _WEAK else ""
-        more.append(f"first stage of {name}: F = {f:.4g} on {len(known)} instruments{weak}")
+        on = "1 instrument" if len(known) == 1 else f"{len(known)} instruments"
+        more.append(f"first stage of {name}: F = {f:.4g} on {on}{weak}")
     return moments.fit_of(model, found, units, tuple(more))
 
 
@@ -205,6 +206,19 @@ def correlations(moments: Models) -> tuple[Doubles, Doubles]:
     return values, errors
 
 
+def mean_and_deviation(moments: Models, name: str) -> tuple[float, float]:
+    """Return the mean of a column and its deviation, NaN where they are not estimable.
+
+    `centre` and `scale` are not these: they are rough, and half a range where there are two values.
+    """
+    if moments.place(name) is None:
+        return math.nan, math.nan
+    found, units = moments.regression(Model(name, (), True, ""))
+    mean = units.y_centre + units.y_scale * float(found.theta[0])
+    deviation = units.y_scale * math.sqrt(max(found.residual.value, 0.0) / moments.units)
+    return mean if moments.trusted[moments.names.index(name)] else math.nan, deviation
+
+
 def summarize_moments(moments: Models) -> Summary:
     """Lay out means, deviations, and correlations if there are few."""
     few = len(moments.names) <= _MOST_SHOWN
@@ -213,10 +227,7 @@ def summarize_moments(moments: Models) -> Summary:
     headers = ["mean", "std dev", *(f"({j + 1})" for j in shown)]
     cells, stubs = [], []
     for j, name in enumerate(moments.names):
-        place = moments.place(name)
-        found = place is not None
-        pair = (moments.centre[place], moments.scale[place]) if found else (math.nan, math.nan)
-        row = [cell(float(value), ".5g") for value in pair]
+        row = [cell(value, ".5g") for value in mean_and_deviation(moments, name)]
         row += [cell(corr[j, i], ".3f") if i <= j else "" for i in shown]
         cells.append(row)
         stubs.append(f"({j + 1}) {name}")

@@ -179,7 +179,7 @@ class DPMoments(Saved, Models):
         return drawn("plot_correlations", self, ax)
 
     def summary(self) -> Summary:
-        """Return means, deviations and correlations, printable as text, HTML and LaTeX."""
+        """Return means, deviations and correlations of clipped rows; text, HTML and LaTeX."""
         return moment_models.summarize_moments(self)
 
     def _labelled(self, which: int) -> pd.DataFrame:

@@ -225,13 +225,18 @@ def _parsed(given: Any, names: tuple[str, ...]) -> tuple[Doubles, Doubles]:
     try:
         found = DesignInfo(names).linear_constraint(text)
     except Exception:  # patsy raises several kinds, on a text that is not private
-        words = re.split(r"[\s=,+*/()-]+", given if isinstance(given, str) else ",".join(given))
-        for word in words:
-            if word and not word[0].isdigit() and not any(word in name for name in names):
+        known = {piece for name in names for piece in (name, *_pieces(name))}
+        for word in _pieces(given if isinstance(given, str) else ",".join(given)):
+            if word not in known and any(map(str.isalpha, word)) and not word[0].isdigit():
                 raise _no_coefficient(word, names) from None
         raise ArgumentError(_ARGUMENT, f"cannot read {shown(given)}", _LIKE) from None
     # Adding 0 makes 0 of -0.
     return _numbers(found.coefs) + 0.0, _numbers(found.constants).ravel() + 0.0
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the words of a text of constraints, or of the name of a coefficient."""
+    return [word for word in re.split(r"[\s=,+*/()-]+", text) if word]
 
 
 def _no_coefficient(word: str, names: tuple[str, ...]) -> ArgumentError:

@@ -169,7 +169,14 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
         if column.kind == "text" or (column.name in categories and column.levels is None)
     ]  # fmt: skip
     if undeclared:
-        holding = " and ".join(f"column {c.name!r} holds {c.holds}" for c in undeclared)
+        held: dict[str | None, list[str]] = {}
+        for c in undeclared:
+            held.setdefault(c.holds, []).append(repr(c.name))
+        holding = " and ".join(
+            f"column {names[0]} holds {what}" if len(names) == 1
+            else f"columns {', '.join(names[:-1])} and {names[-1]} hold {what}"
+            for what, names in held.items()
+        )  # fmt: skip
         levels = {c.name: _LIKE[c.kind == "numeric"] for c in undeclared}
         texts = sum(c.kind == "text" for c in undeclared)
         them = "a column" if texts < len(undeclared) else "it" if texts == 1 else "them"

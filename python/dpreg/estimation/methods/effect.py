@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ from dpreg.estimation.methods.effect_stages import (
     by_arm,
     few_in_arm,
     known_scales,
+    of_level,
     scales_interacted,
     scales_of,
     small_arm,
@@ -119,11 +120,10 @@ class TreatmentEffect:
     def _difference(
         self, design: Design, known: Known, spending: Stages
     ) -> EffectRelease | Declined:
-        """Regress the outcome on the treatment alone."""
-        places = [0, -1]
+        """Regress the outcome on the treatment alone, a factor of two levels."""
         terms = terms_of(design.terms.response, design.terms.names[:1], GAUSSIAN)
-        rows = one_row_each(design, Alone(), terms)
-        scales = scales_of(known.scales, places)
+        rows = one_row_each(design, Alone(), replace(terms, ranges={terms.names[0]: (0.0, 1.0)}))
+        scales = of_level(scales_of(known.scales, [0, -1]))
         fit = spending.fit("", rows, scales, 1.0)
         if isinstance(fit, Declined):
             return spending.declined(fit)

@@ -25,7 +25,12 @@ from dpreg.privacy.certificate import Certificate
 from dpreg.results.classes import OfClasses
 from dpreg.results.effect import below
 from dpreg.results.models import Model
-from dpreg.results.moment_models import correlations, rsquared, two_stage_fit
+from dpreg.results.moment_models import (
+    correlations,
+    mean_and_deviation,
+    rsquared,
+    two_stage_fit,
+)
 
 Sent = Mapping[str, Any]
 
@@ -83,11 +88,10 @@ def _(effect: dpreg.DPEffect) -> dict[str, Any]:
 @fields.register
 def _(moments: dpreg.DPMoments) -> dict[str, Any]:
     values, errors = correlations(moments)
-    centre, scale = np.full((2, len(moments.names)), np.nan)
-    centre[moments.used], scale[moments.used] = moments.centre, moments.scale
+    means, deviations = np.array([mean_and_deviation(moments, n) for n in moments.names]).T
     return {
         "json": moments.to_json(), "names": list(moments.names), "nobs": moments.units,
-        "mean": plain(centre), "sd": plain(scale), "correlations": plain(values),
+        "mean": plain(means), "sd": plain(deviations), "correlations": plain(values),
         "errors": plain(errors), "notes": list(moments.notes), "privacy": plain(moments.privacy),
     }  # fmt: skip
 
