@@ -17,7 +17,7 @@ from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.whitening import SQUARES_KEPT
 from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
-from dpreg.estimation.releases.column_scaling import column_scales
+from dpreg.estimation.releases.column_scaling import LEVEL_SCALE, column_scales
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import VOTE_SHARE, Standardised, scales_of_columns, with_scales
 from dpreg.privacy.certificate import Part
@@ -42,9 +42,6 @@ _FEW_IN_ARM = 100.0
 # of its model's error say, and no more: that by sampling errors has noise.  With all of the first,
 # errors of 1,000 of 20,000 rows were 1.8 times those without noise, for 1.6.
 _LESS_VARIED, _MORE_VARIED = 1.5, 4.0
-
-# Of an indicator, as `column_scales` has it.
-_LEVEL_SCALE = 0.5
 
 
 class Known(NamedTuple):
@@ -240,7 +237,7 @@ def of_level(scales: Scales) -> Scales:
     In its own deviations rows of a small arm are long, and their scores were cut: where 9 in 100 of
     10,000 rows were treated and .055 of these had the event, .07 of intervals covered, for .95.
     """
-    return replace(scales, scale=np.append(_LEVEL_SCALE, scales.scale[1:]))
+    return replace(scales, scale=np.append(LEVEL_SCALE, scales.scale[1:]))
 
 
 def scales_interacted(scales: Scales, share: float) -> Scales:

@@ -49,7 +49,7 @@ _LOOK, _TOGETHER = 0.04, 0.2
 # largest deviation that one can have: rows of a rare level would be long.  Centred at half of their
 # bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
 # least squares, and are 1.4 times with this and `newton/levels.py`.
-_LEVELS, _LEVEL_SCALE = 0.02, 0.5
+_LEVELS, LEVEL_SCALE = 0.02, 0.5
 # No count is less than this.
 _LEAST_COUNT = 0.5
 # Public limits are so many scales apart, where nothing else is known of a column.  They may be far
@@ -151,12 +151,12 @@ def column_scales(
             low[j], high[j] = size.low, size.high
     for j, column in known.columns.items():
         given[j], centre[j] = False, column.share * column.mean
-        scale[j] = _LEVEL_SCALE * column.value or scale[j]
+        scale[j] = LEVEL_SCALE * column.value or scale[j]
         low[j], high[j] = column.low, column.high
     if levels:
         places = np.concatenate(levels)
         centre[places], precision = _level_shares(rows.total(LevelCounts(levels)), levels, noise)
-        scale[places] = _LEVEL_SCALE
+        scale[places] = LEVEL_SCALE
     if events:
         # A mean that is too far from its end is left by short steps, and one too near by long ones.
         least = min(max(doubt, 1.0) / units, 0.5)
