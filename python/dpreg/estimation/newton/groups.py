@@ -47,6 +47,8 @@ class Groups:
     white: Doubles  # Shape (z, k): see `Linearised.white`.
     constant: Doubles  # Shape (z,): mean row of all, with unit second moments.
     means: Doubles  # Shape (g, z): that of each group.
+    # Shape (g, z): how far rows of each are from the mean of all, as long as noise has made them.
+    apart: Doubles
     shares: Doubles  # Shape (g,): of all rows.
     of: Integers  # Shape (g,): groups with one number have all rows together.
     levels: Flags  # Shape (g,): of a factor; the first of them.
@@ -103,7 +105,9 @@ class Groups:
         across = np.linalg.pinv(means) @ means
         powers = (means.T * (root * parts)) @ means + (usual - math.log(mean)) * across
         values, vectors = np.linalg.eigh(powers)
-        return np.asarray((vectors * np.exp(values / 2)) @ vectors.T) * math.sqrt(mean)
+        # No row has less or more, however many groups it is in.
+        values = np.clip(values + math.log(mean), *np.log(self._range))
+        return np.asarray((vectors * np.exp(values / 2)) @ vectors.T)
 
     def likely(self, way: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
         """Return the step that is most likely given a noisy score, effects being about 1.
@@ -155,7 +159,7 @@ class Groups:
         Few rows have long scores, and noise hides them in counts of norms.  Without it .912 for
         .932 of slopes were covered where a regressor was 1 in a tenth of 5,000 rows.
         """
-        apart = (self.means - self.constant) @ self.white * self.model.found.sizes
+        apart = self.apart @ self.white * self.model.found.sizes
         rows, most = np.linalg.norm(apart, axis=1), self.model.family.most_residual
         limits = np.linspace(0.0, 1.0, _LIMITS + 1)[1:] * max(rows.max(initial=0.0) * most, 1.0)
         chance = self.average(self.model.family.mean, at * self.model.found.sizes)[:, None]
@@ -167,6 +171,14 @@ class Groups:
     def _weights(self, predictors: Doubles) -> Doubles:
         least = _FLATTEST * self.model.curved**2
         return np.maximum(self.model.family.curvature(predictors), least)
+
+    @property
+    def _range(self) -> Doubles:
+        """Least and largest curvature of a row: at the ends of its predictors, or at 0."""
+        low, high = self.model.loss.predictor
+        weights = self._weights(np.array([low, np.clip(0.0, low, high), high]))
+        least = _FLATTEST * self.model.curved**2
+        return np.array([least, max(float(weights.max()), least)])
 
     def _over_all(self, each: Doubles) -> Doubles:
         """Return the mean over all rows of what is the same in each group, once a group."""
@@ -202,6 +214,7 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
     only = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
     means, shares = [np.zeros((0, len(constant)))], [np.zeros(0)]
+    apart = [np.zeros((0, len(constant)))]
     of, levels = list[int](), list[bool]()
     pairs = others[only[others] & told[others]]
     for number, places in enumerate([*factors, *pairs[:, None]]):
@@ -215,11 +228,17 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
         # No mean is longer than that of rows that have nothing else: the rest is noise.
         lengths = np.maximum(np.linalg.norm(products, axis=0), _NOTHING)
         means.append((products * np.minimum(1 / part, 1 / np.sqrt(part) / lengths)).T)
+        # Where noise hides most of what a regressor varies by, its rows are long.
+        own = back[:, here] / np.maximum((back[:, here] ** 2).sum(axis=0), _NOTHING)
+        own = own * (high - values.means[here])
+        rest = -(own @ part[:-1]) / part[-1]
+        rest /= max(float(np.linalg.norm(rest)) * math.sqrt(part[-1]), 1.0)
+        apart.append(np.column_stack([own, rest]).T)
         shares.append(part)
         of += [number] * len(part)
         levels += [number < len(factors)] * len(part)
     effects = values.farther[others, None] * model.found.change[others]
     return Groups(
-        model, model.white, constant, np.concatenate(means), np.concatenate(shares),
-        np.array(of, dtype=int), np.array(levels, dtype=bool), pairs, effects, scales.units,
+        model, model.white, constant, np.concatenate(means), np.concatenate(apart),
+        np.concatenate(shares), np.array(of, dtype=int), np.array(levels, dtype=bool), pairs, effects, scales.units,
     )  # fmt: skip
