@@ -127,7 +127,7 @@ def test_a_likely_step_is_the_mean_of_its_law_given_the_score():
     curvature = np.array([[2.0, 0.5], [0.5, 1.0]])
     deviation, effects = np.array([0.4, 1.5]), np.array([[1.0, 0.2], [0.0, 3.0]])
     groups = Groups(
-        Linearised(whitening(2), BINOMIAL), np.eye(2), np.zeros(2), effects[:1],
+        Linearised(whitening(2), BINOMIAL), np.eye(2), np.zeros(2), effects[:1], effects[:1],
         np.ones(1), np.arange(1), np.ones(1, dtype=bool), np.arange(0), effects[1:], 1.0,
     )  # fmt: skip
     steps = np.linalg.solve(effects, rng.standard_normal((2, 400_000)))

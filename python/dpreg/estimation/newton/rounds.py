@@ -38,7 +38,7 @@ _WIDER = 2.0
 _FALLEN = 0.1
 # What linear predictors that change by so much make of means is no straight line.
 _LONG_STEP = 2.0
-# No regressor of many values moves linear predictors by more than this in a step.
+# No regressor moves linear predictors by more than this in a step.
 _FARTHEST = 2.0
 # Where the curvature was known before, it may be wrong by more than is said, and steps are shorter.
 _SHORT = 4.0
@@ -124,10 +124,9 @@ class Rounds:
         way = path.theta - seen.at
         if not last:
             way = self._groups.likely(way, path.curvature, seen.deviation)
-        way = self._groups.step(way, seen.at, path.inverse, seen.deviation)
-        if not last and self.model.family.link == "log":
-            way = grown(way, effects, path.inverse)
-        path.theta = seen.at + way
+            if self.model.family.link == "log":
+                way = grown(way, effects, path.inverse)
+            path.theta = seen.at + way
         held = held_back(way, effects, path.inverse, seen.deviation, _FARTHEST)
         if float(np.abs(held - way).max(initial=0.0)) > 0:
             path.hold(seen.at + held)
