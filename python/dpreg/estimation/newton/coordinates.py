@@ -24,7 +24,7 @@ _FALSE = 0.05
 # levels of 100,000 rows were 7 times those of least squares, for 2.1.
 ALIKE, _ALIKE_ALL = 0.1, 0.06
 # The curvature of a level may be so much more or less than is expected of its mean.
-_RARE_DOUBT = 0.2
+_RARE_DOUBT = 0.1
 # What is left of a coordinate that is all of it hidden, but for rounding.
 _NOTHING = 1e-8
 
@@ -69,8 +69,7 @@ class Moments:
 
     def guessed(self) -> Moments:
         """Return them for a curvature that was guessed from them: levels may have another mean."""
-        diagonal = np.eye(len(self.matrix), dtype=bool)
-        more = np.where(diagonal, _RARE_DOUBT**2, self._apart)
+        more = _RARE_DOUBT**2 * np.eye(len(self.matrix))
         return replace(self, variance=self.variance + more).of_levels()
 
     def of_levels(self) -> Moments:

@@ -114,7 +114,7 @@ class Rounds:
         self._follow(seen, last=last)
 
     def _follow(self, seen: Observation, *, last: bool) -> None:
-        """Go on as groups of rows have it, and to the curvature that is expected there.
+        """Go on as far as is likely, and to the curvature that groups of rows have there.
 
         The last score is all that its step has: it is no likelier that effects are small.
         """
@@ -124,9 +124,9 @@ class Rounds:
         way = path.theta - seen.at
         if not last:
             way = self._groups.likely(way, path.curvature, seen.deviation)
-            if self.model.family.link == "log":
-                way = grown(way, effects, path.inverse)
-            path.theta = seen.at + way
+        if self.model.family.link == "log":
+            way = grown(way, effects, path.inverse)
+        path.theta = seen.at + way
         held = held_back(way, effects, path.inverse, seen.deviation, _FARTHEST)
         if float(np.abs(held - way).max(initial=0.0)) > 0:
             path.hold(seen.at + held)
