@@ -50,9 +50,10 @@ def of_rows(rows, parts, family=BINOMIAL):
     of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     means = np.array([unit[k].mean(axis=0) for k in masks])
     groups = Groups(
-        model, np.eye(width), unit.mean(axis=0), means, means - unit.mean(axis=0),
-        np.array([k.mean() for k in masks]), of, np.ones(len(of), dtype=bool), np.arange(0), np.zeros((0, width)),
-        len(rows),
+        model, white=np.eye(width), constant=unit.mean(axis=0), means=means,
+        apart=means - unit.mean(axis=0), shares=np.array([k.mean() for k in masks]), of=of,
+        levels=np.ones(len(of), dtype=bool), pairs=np.arange(0), effects=np.zeros((0, width)),
+        units=len(rows),
     )  # fmt: skip
     return groups, unit
 
@@ -89,47 +90,14 @@ def test_means_and_curvature_are_those_of_rows(mixed, slopes):
     assert found.max() < as_normal.max()
 
 
-@pytest.mark.parametrize("family", [BINOMIAL, POISSON], ids=str)
-def test_separate_levels_go_to_their_means_in_one_step(family):
-    """Reference: the link of the means; a straight line leads far past them."""
-    level = np.repeat([0, 1, 2], N // 3)
-    rows = np.column_stack([np.ones(len(level)), level == 1, level == 2]).astype(float)
-    groups, unit = of_rows(rows, [[level == 1, level == 2, level == 0]], family)
-    at = np.linalg.lstsq(unit, rows @ [-3.0, 2.0, 0.5], rcond=None)[0]
-    root = np.linalg.lstsq(unit, rows @ [1.0, -3.0, 2.0], rcond=None)[0]
-    means, found = (family.mean(unit @ theta) for theta in (at, root))
-    curvature = (unit.T * family.curvature(unit @ at)) @ unit
-    inverse = np.linalg.inv(curvature)
-    way = inverse @ (unit.T @ (found - means))
-    np.testing.assert_allclose(at + groups.step(way, at, inverse, np.zeros(3)), root, atol=1e-6)
-    assert np.abs(way - (root - at)).max() > 2
-    short = way / 1e3
-    np.testing.assert_array_equal(groups.step(short, at, inverse, np.zeros(3)), short)
-
-
-def test_means_go_no_nearer_to_their_end_than_noise_allows():
-    level = np.repeat([0, 1], N // 2)
-    rows = np.column_stack([np.ones(N), level == 1]).astype(float)
-    groups, unit = of_rows(rows, [[level == 1, level == 0]])
-    at, inverse = np.zeros(2), 4 * np.eye(2)
-    way = np.linalg.lstsq(unit, rows @ [0.0, 2.5], rcond=None)[0]  # to a mean of 1.125
-    deviation = np.full(2, 0.01)
-    # Of the mean of half of the rows: a mean row of length root 2.
-    noise = 0.25 * np.sqrt(2) * 4 * 0.01
-    there = special.expit(unit @ (at + groups.step(way, at, inverse, deviation)))
-    np.testing.assert_allclose(there[level == 1], 1 - noise, rtol=1e-6)
-    np.testing.assert_allclose(there[level == 0], 0.5, atol=1e-6)
-
-
 def test_a_likely_step_is_the_mean_of_its_law_given_the_score():
     """Reference: the normal law of scores and of steps whose effects are N(0, 1), by simulation."""
     rng = np.random.default_rng(2)
     curvature = np.array([[2.0, 0.5], [0.5, 1.0]])
     deviation, effects = np.array([0.4, 1.5]), np.array([[1.0, 0.2], [0.0, 3.0]])
-    groups = Groups(
-        Linearised(whitening(2), BINOMIAL), np.eye(2), np.zeros(2), effects[:1], effects[:1],
-        np.ones(1), np.arange(1), np.ones(1, dtype=bool), np.arange(0), effects[1:], 1.0,
-    )  # fmt: skip
+    groups = replace(
+        of_rows(np.eye(2), [])[0], model=Linearised(whitening(2), BINOMIAL), effects=effects
+    )
     steps = np.linalg.solve(effects, rng.standard_normal((2, 400_000)))
     ways = steps + np.linalg.solve(curvature, deviation[:, None] * rng.standard_normal(steps.shape))
     best = np.linalg.lstsq(ways.T, steps.T, rcond=None)[0].T

@@ -46,7 +46,7 @@ from dpreg.estimation.newton.linearised import (
     response_units,
 )
 from dpreg.estimation.newton.newton import first_score, newton, newton_known, newton_small
-from dpreg.estimation.newton.products import followed, informed, with_products
+from dpreg.estimation.newton.products import followed, with_products
 from dpreg.estimation.newton.resumed import resumed_whitening
 from dpreg.estimation.newton.rounds import MOST_STEPS, Rounds
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
@@ -293,7 +293,4 @@ def _rounds(
         path.add(seen)
     first = replace(first, groups=_asking(model, of))
     limits = newton(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
-    fit = with_products(begun, model, path, limits, rows, top)
-    if model.family.name == "binomial":
-        path.curvature = path.curvature * informed(fit, n)
-    return fit
+    return with_products(begun, model, path, limits, rows, top)
