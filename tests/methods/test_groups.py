@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 import dpreg
-from dpreg.base.families import BINOMIAL, POISSON
+from dpreg.base.families import BINOMIAL
 from dpreg.estimation.newton import fit as newton
 from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.groups import Groups
@@ -48,12 +48,11 @@ def of_rows(rows, parts, family=BINOMIAL):
     loss = RowLoss(family.loss, (0.0, 1.0), RANGE)
     model = Linearised(whitening(width), family, loss=loss, white=np.eye(width))
     of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    means = np.array([unit[k].mean(axis=0) for k in masks])
+    means = np.array([unit[k].mean(axis=0) for k in masks]).reshape(-1, width)
     groups = Groups(
         model, white=np.eye(width), constant=unit.mean(axis=0), means=means,
-        apart=means - unit.mean(axis=0), shares=np.array([k.mean() for k in masks]), of=of,
-        levels=np.ones(len(of), dtype=bool), pairs=np.arange(0), effects=np.zeros((0, width)),
-        units=len(rows),
+        shares=np.array([k.mean() for k in masks]), of=of, levels=np.ones(len(of), dtype=bool),
+        pairs=np.arange(0), effects=np.zeros((0, width)), units=len(rows),
     )  # fmt: skip
     return groups, unit
 

@@ -43,8 +43,6 @@ class Groups:
     white: Doubles  # Shape (z, k): see `Linearised.white`.
     constant: Doubles  # Shape (z,): mean row of all, with unit second moments.
     means: Doubles  # Shape (g, z): that of each group.
-    # Shape (g, z): how far rows of each are from the mean of all, as long as noise has made them.
-    apart: Doubles
     shares: Doubles  # Shape (g,): of all rows.
     of: Integers  # Shape (g,): groups with one number have all rows together.
     levels: Flags  # Shape (g,): of a factor; the first of them.
@@ -133,7 +131,7 @@ class Groups:
         Few rows have long scores, and noise hides them in counts of norms.  Without it .912 for
         .932 of slopes were covered where a regressor was 1 in a tenth of 5,000 rows.
         """
-        apart = self.apart @ self.white * self.model.found.sizes
+        apart = (self.means - self.constant) @ self.white * self.model.found.sizes
         rows, most = np.linalg.norm(apart, axis=1), self.model.family.most_residual
         limits = np.linspace(0.0, 1.0, _LIMITS + 1)[1:] * max(rows.max(initial=0.0) * most, 1.0)
         chance = self.average(self.model.family.mean, at * self.model.found.sizes)[:, None]
@@ -164,11 +162,6 @@ def _inverse(alike: Doubles) -> Doubles:
     return np.asarray(np.linalg.pinv(alike, rcond=_ALIKE, hermitian=True))
 
 
-def _both(away: Doubles, part: Doubles) -> Doubles:
-    """Return what is known of all groups but the last, and that of the last: the mean is 0."""
-    return np.column_stack([away, -(away @ part[:-1]) / part[-1]])
-
-
 def groups(begun: Standardised, model: Linearised) -> Groups | None:
     """Return what released numbers say; None: the model has the same curvature everywhere."""
     if model.white is None:
@@ -189,26 +182,20 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
     only = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
     means, shares = [np.zeros((0, len(constant)))], [np.zeros(0)]
-    apart = [np.zeros((0, len(constant)))]
     of, levels = list[int](), list[bool]()
     pairs = others[only[others] & told[others]]
     for number, places in enumerate([*factors, *pairs[:, None]]):
         here = places[told[places]]
-        low, high = values.values[:, here]
+        high = values.values[1, here]
         part = values.shares[1, here]
         part = np.maximum(np.append(part, 1 - part.sum()), _NOTHING)
         # All rows have the same constant.  With what noise says of it, predictors of levels of .002
         # of 300,000 rows were wrong by 1, and errors of 36 levels 1.6 times as large.
-        away = _both(across @ back[:, here] / (high - low) / part[:-1], part)
-        # No mean is longer than that of rows that have nothing else: the rest is noise.
-        lengths = np.maximum(np.linalg.norm(away, axis=0), _NOTHING)
-        away *= np.minimum(1.0, np.sqrt(1 / part - 1) / lengths)
-        means.append(constant + away.T)
-        # Where noise hides most of what a regressor varies by, its rows are long.
-        own = back[:, here] / np.maximum((back[:, here] ** 2).sum(axis=0), _NOTHING)
-        own = _both(own * (high - values.means[here]), part)
-        own[:, -1] /= max(float(np.linalg.norm(own[:, -1])) * math.sqrt(part[-1]), 1.0)
-        apart.append(own.T)
+        own = across @ back[:, here]
+        own *= (high - values.means[here]) / np.maximum((own**2).sum(axis=0), _NOTHING)
+        rest = -(own @ part[:-1]) / part[-1]
+        rest /= max(float(np.linalg.norm(rest)) * math.sqrt(part[-1]), 1.0)
+        means.append(constant + np.column_stack([own, rest]).T)
         shares.append(part)
         of += [number] * len(part)
         levels += [number < len(factors)] * len(part)
@@ -218,6 +205,6 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
         (mean[of_factor] - constant) @ model.white,
     ])  # fmt: skip
     return Groups(
-        model, model.white, constant, mean, np.concatenate(apart), np.concatenate(shares),
+        model, model.white, constant, mean, np.concatenate(shares),
         np.array(of, dtype=int), of_factor, pairs, effects, scales.units,
     )  # fmt: skip
