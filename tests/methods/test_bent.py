@@ -176,10 +176,10 @@ def test_scores_of_rare_events_are_not_shortened(n, events):
 
 @pytest.mark.parametrize("coded", ["number", "level"])
 @pytest.mark.parametrize("link", ["logit", "cloglog"])
-def test_a_level_whose_rows_all_have_the_outcome_may_have_any_slope_beyond(coded, link):
-    """Intervals reach to where hardly a row is without it, or have no end.
+def test_a_level_whose_rows_all_have_the_outcome_has_no_error(coded, link):
+    """Scores fall to 0 on the way and stay there: errors were of .04 to .4 about a slope of 2.
 
-    Scores fall to 0 on the way and stay there: errors were of .04 to .4 about a slope of 2.
+    Maximum likelihood has no finite slope.
     """
     rng = np.random.default_rng(2)
     x, z = rng.random(10_000) < 0.05, rng.random(10_000) < 0.5
@@ -191,7 +191,5 @@ def test_a_level_whose_rows_all_have_the_outcome_may_have_any_slope_beyond(coded
             f"y ~ {right}", data, 1.0, 1e-6, link=link, family="binomial", levels=levels, rng=seed
         )
         error = fit.bse.to_numpy()
-        end = fit.estimates[0] + fit.estimates[1] + 1.96 * error[1]
-        family = CLOGLOG if link == "cloglog" else BINOMIAL
-        assert np.isnan(end) or family.mean(np.array([end]))[0] > 0.997
+        assert np.isnan(error[1]) or error[1] > 1
         assert error[2] < 0.25

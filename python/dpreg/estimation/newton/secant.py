@@ -67,7 +67,8 @@ class Path:
     start: shape (w,): where the first score is to be taken.
     bent: the curvature changes by this share over a step of length 1.
     still: a difference of scores says nothing after a step that is shorter than this.
-    told: shape (w,): coordinates of which `bend` says all that is known.
+    told: shape (w,): coordinates of which `bend` says all that is known.  Where scores correct
+        levels, too, .92 for .95 of logits of 8 levels covered, and some missed by 5 errors.
 
     Attributes
     ----------
