@@ -5,7 +5,8 @@ What is released, one after another, and what each costs of the squared mu:
 - the number of rows (.003), of those with an event where responses are 0 and 1 or counts, and
   counts of signs and orders of magnitude of each column, and of bins of columns far from 0: as
   little as makes their noise a fortieth of the rows; again (.03) of columns that are nearly always
-  0, and of rows that two of those share (.03), for they are taken for levels;
+  0, of rows that two of those share (.03), for they are taken for levels, and of levels of few
+  rows (.03);
 - second moments of rows with their residual, which give coordinates along which rows have unit
   spread, and slopes: as little as makes noise half of that spread, again while a direction is
   hidden;
