@@ -155,7 +155,7 @@ def test_limits_of_groups_are_best_for_their_scores(mixed, mu):
 def test_a_regressor_that_is_1_in_a_tenth_is_missed_by_no_more_than_is_said(n, eps):
     """Where groups ask for no limits .83 and .82 of intervals cover, and one missed by 12 errors.
 
-    Bars lie between: .93 of these 60 cover in both, the worst missed by 5.3.
+    With them .93 of the 60 fits of 20,000 rows do, and the worst missed by 4.3.
     """
     away, clipped = [], []
     for seed in range(60):
@@ -167,7 +167,7 @@ def test_a_regressor_that_is_1_in_a_tenth_is_missed_by_no_more_than_is_said(n, e
     assert np.isnan(away).mean() <= 0.1
     few = np.array(away)[::2]
     assert np.mean(few[~np.isnan(few)] < 1.96) > 0.88
-    assert np.nanmax(away) < 6
+    assert np.nanmax(away) < 5
     assert np.nanmax(clipped) < 6
 
 

@@ -271,12 +271,12 @@ def _first_norms(
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
     doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
     of = _asking(model, groups(begun, model))
-    expected = Limits(
+    before = Limits(
         math.inf, None, typical, 0.0, width, least, most, told, far,
         doubted=doubted, groups=of, aligned=begun.aligned,
     )  # fmt: skip
     at = model.found.theta / model.found.sizes
-    return count_norms(rows, at, expected, noise, share, left, FIRST_NORMS)
+    return count_norms(rows, at, before, noise, share, left, FIRST_NORMS)
 
 
 def _asking(model: Linearised, of: Groups | None) -> Groups | None:

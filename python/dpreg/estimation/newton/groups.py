@@ -42,7 +42,7 @@ class Groups:
     model: Linearised
     white: Doubles  # Shape (z, k): see `Linearised.white`.
     constant: Doubles  # Shape (z,): mean row of all, with unit second moments.
-    means: Doubles  # Shape (g, z): that of each group.
+    means: Doubles  # Shape (g, z): that of each group, as long as noise in coordinates has made it.
     shares: Doubles  # Shape (g,): of all rows.
     of: Integers  # Shape (g,): groups with one number have all rows together.
     levels: Flags  # Shape (g,): of a factor; the first of them.
@@ -193,6 +193,8 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
         # of 300,000 rows were wrong by 1, and errors of 36 levels 1.6 times as large.
         own = across @ back[:, here]
         own *= (high - values.means[here]) / np.maximum((own**2).sum(axis=0), _NOTHING)
+        # The mean over all is 0; of few rows this is mostly noise, and no longer than that of rows
+        # that have nothing else.
         rest = -(own @ part[:-1]) / part[-1]
         rest /= max(float(np.linalg.norm(rest)) * math.sqrt(part[-1]), 1.0)
         means.append(constant + np.column_stack([own, rest]).T)

@@ -15,8 +15,8 @@ from dpreg.base.arrays import Doubles, Flags
 _BENT = 0.03
 # Least and largest eigenvalue of the curvature, where second moments are 1.
 _LEAST, _LARGEST = 0.1, 1e4
-# and least where it is expected to be less: what is beyond is rounding.  Without it 12 of 3,218
-# fits of released numbers that were made up had a curvature below 0, and no inverse.
+# and least where it is expected to be less: what is beyond is rounding.  Without it a form of this
+# had a curvature below 0, and no inverse, in 12 of 3,218 fits of released numbers that were made up.
 _FLATTEST = 1e-8
 # A difference that noise makes with less than this probability says how wrong the curvature is.  At
 # .02, one fit in twelve of a mean took noise over a short step for a curvature of .1 or 2.4: one
@@ -147,9 +147,8 @@ class Path:
     def bend(self, change: Doubles, least: float) -> None:
         """Add to the curvature what it is expected to be more where `theta` is, or `least`."""
         values, vectors = np.linalg.eigh(self.curvature + change)
-        self.curvature = (
-            vectors * np.clip(values, np.clip(least, _FLATTEST, _LEAST), _LARGEST)
-        ) @ vectors.T
+        least = min(max(least, _FLATTEST), _LEAST)
+        self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
 
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
