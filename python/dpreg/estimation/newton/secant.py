@@ -16,7 +16,7 @@ _BENT = 0.03
 # Least and largest eigenvalue of the curvature, where second moments are 1.
 _LEAST, _LARGEST = 0.1, 1e4
 # and least where it is expected to be less: what is beyond is rounding.  Without it a form of this
-# had a curvature below 0, and no inverse, in 12 of 3,218 fits of released numbers that were made up.
+# had a curvature below 0, and no inverse, in 12 of 3,218 fits of made-up released numbers.
 _FLATTEST = 1e-8
 # A difference that noise makes with less than this probability says how wrong the curvature is.  At
 # .02, one fit in twelve of a mean took noise over a short step for a curvature of .1 or 2.4: one
