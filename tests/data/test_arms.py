@@ -37,7 +37,9 @@ EXPANSIONS = {
     "alone": Alone(),
     "treatments": Treatments(columns=True),
     "treatments alone": Treatments(columns=False),
-    "interacted": Interacted(np.array([0.5, 0.3])),
+    "interacted": Interacted(
+        np.array([0, 1, 1, 0]), np.array([0, 1, 2, 2]), np.array([0.0, 0.0, 0.0, 0.5])
+    ),
     "scores": EffectScores(LINES[:2], CHANCE, (0.2, 0.8), (-1.0, 1.0)),
     "scores of risks": EffectScores(LINES[2:], 0.5, (0.05, 0.95), (0.0, 1.0)),
     "predictions": EffectScores(LINES[:2], None, (0.05, 0.95), (1.0, 0.0)),
@@ -71,6 +73,12 @@ def test_a_row_is_a_function_of_its_record_whichever_others_are_there(name):
         fewer, other, _ = expansion(X[left], y[left])
         np.testing.assert_array_equal(fewer, np.delete(rows, here, axis=0))
         np.testing.assert_array_equal(other, np.delete(response, here))
+
+
+def test_covariates_are_there_in_the_rows_of_their_arm():
+    X, y = np.array([[0.0, 3.0, 1.0], [1.0, 5.0, 1.0]]), np.zeros(2)
+    rows, _, _ = EXPANSIONS["interacted"](X, y)
+    np.testing.assert_array_equal(rows, [[0, 3, 1, 0, 0], [1, 5, 0, 1, 4.5]])
 
 
 @pytest.mark.parametrize("length", [7, 64, 1000])

@@ -43,12 +43,16 @@ def test_three_estimates_are_put_together_when_one_has_hardly_any_noise():
     np.testing.assert_array_equal(covariance, np.zeros((2, 2)))
 
 
-@pytest.mark.parametrize("variance", [-1e-12, 0.0, np.nan])
-def test_a_variance_that_rounding_made_negative_is_none(variance):
+PLAIN = np.eye(2), np.eye(2)
+ANY = np.full(2, 1e6)
+
+
+@pytest.mark.parametrize("variance", [-1e-12, 0.0, 1e-300, 1e95, 1e308, np.nan])
+def test_a_variance_that_rounding_made_negative_is_no_error(variance):
     """The pseudoinverse of what is no number raises an error, in a call that was paid for."""
     treatment = np.diag([variance, 1.0])
-    found = remainder(np.eye(4), treatment, np.ones(2), 100.0, np.ones(2), 0.5)
-    assert np.isnan(found).all()
+    found = remainder(np.eye(4), treatment, treatment, 100.0, np.ones(2), 0.5, ANY, PLAIN)
+    assert np.isnan(found).all() == (not abs(variance) < 1e100)
 
 
 def test_the_remainder_is_the_variance_of_the_product_of_errors():
@@ -60,15 +64,61 @@ def test_the_remainder_is_the_variance_of_the_product_of_errors():
     own = np.linalg.inv(information)
     treatment = 3 * own
     outcomes = np.kron(np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.02, 0.005], [0.005, 0.03]]))
-    found = remainder(outcomes, treatment, np.sqrt(np.diag(own)), n, np.ones(2), share)
+    found = remainder(outcomes, treatment, own, n, np.ones(2), share, ANY, PLAIN)
     g = rng.multivariate_normal(np.zeros(w), treatment, 40_000)
     d = rng.multivariate_normal(np.zeros(2 * w), outcomes, 40_000)
     moment = x.T @ x / n
     without = share * np.einsum("ri,ij,rj->r", g, moment, d[:, :w])
     treated = -(1 - share) * np.einsum("ri,ij,rj->r", g, moment, d[:, w:])
     np.testing.assert_allclose(found, np.cov(without, treated), rtol=0.05)
-    assert np.isnan(remainder(outcomes * np.nan, treatment, np.ones(w), n, np.ones(2), 0.3)).all()
+    turn = np.array([[1.0, 40.0], [0.0, 0.2]])
+    other, twice = np.linalg.inv(turn), np.kron(np.eye(2), np.linalg.inv(turn))
+    turned = twice @ outcomes @ twice.T, *(other @ of @ other.T for of in (treatment, own))
+    again = remainder(*turned, n, np.ones(2), share, ANY, (turn, np.eye(2)))
+    np.testing.assert_allclose(again, found)
+    unknown = remainder(outcomes * np.nan, treatment, own, n, np.ones(2), 0.3, ANY, PLAIN)
+    assert np.isnan(unknown).all()
     np.testing.assert_allclose(without_noise(treatment, np.sqrt(np.diag(own))), own)
+
+
+def test_a_level_of_which_nothing_is_known_adds_no_more_than_its_rows_can():
+    """Its errors are 100, in logits; it has 2 of 100 rows, and no sampling error at all."""
+    n, share, columns = 5000, 0.4, (np.diag([1.0, 0.5]), np.diag([1.0, 0.0196 / 0.25]))
+    own = np.diag([1 / (0.24 * n), 0.0])
+    treatment, outcomes = np.diag([1 / (0.24 * n), 1e4]), np.diag([1e-3, 1e4, 1e-3, 1e4])
+    found = remainder(outcomes, treatment, own, n, np.full(2, 0.2), share, np.full(2, 0.2), columns)
+    assert 0 < found[0, 0] < 0.06**2
+    less = remainder(outcomes, treatment, own, n, np.full(2, 0.2), share, np.full(2, 0.01), columns)
+    assert less[0, 0] < found[0, 0]
+
+
+def stops(n, seed):
+    """Return rows with factors of which some levels are rare, and a rare outcome."""
+    rng = np.random.default_rng(seed)
+    a = rng.choice(8, n, p=[0.02, 0.3, 0.23, 0.15, 0.1, 0.1, 0.06, 0.04])
+    b = rng.choice(3, n, p=[0.5, 0.4, 0.1])
+    t = rng.random(n) < 1 / (1 + np.exp(-(0.3 + 0.15 * (a - 3) - 0.3 * b)))
+    y = rng.random(n) < 1 / (1 + np.exp(-(-3 + 0.2 * a + 0.3 * b + 0.5 * t)))
+    return pd.DataFrame({"a": pd.Categorical(a), "b": pd.Categorical(b), "t": t * 1, "y": y * 1})
+
+
+@pytest.mark.parametrize("n", [5000, 20_000])
+def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
+    """Every error was blank: levels in the arms were columns like others, and hid it."""
+    data = stops(400_000, 0)
+    cells = data.groupby(["a", "b"], observed=True)
+    each = cells.apply(lambda of: of["y"][of["t"] == 1].mean() - of["y"][of["t"] == 0].mean())
+    truth = float(np.average(each, weights=cells.size()))
+    off = []
+    for seed in range(8):
+        fit = dpreg.dp_effect("y ~ a + b", stops(n, 1 + seed), 1.0, treatment="t",
+                              family="binomial", rng=seed)  # fmt: skip
+        off.append((fit.effect - truth) / fit.se)
+        assert fit.se < (0.15 if n == 5000 else 0.03)
+    assert np.isfinite(off).all()
+    assert np.abs(off).max() < 3
+    assert ("interval longer" in " ".join(fit.notes)) == (n == 5000)
+    assert "T." not in " ".join(fit.notes)
 
 
 OUTCOMES = [("gaussian", sm.families.Gaussian()), ("binomial", sm.families.Binomial())]
