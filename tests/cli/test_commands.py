@@ -12,6 +12,7 @@ import pytest
 import dpreg
 from dpreg.faces.cli.commands import main
 from dpreg.faces.cli.words import in_shell
+from dpreg.results.summary import Summary
 
 
 def test_select(data, tmp_path, capsys):
@@ -266,3 +267,38 @@ def test_a_comparison_as_a_response_is_pointed_to_glm(data, capsys):
 def test_a_level_of_intervals_is_answered_in_the_words_of_the_shell(capsys):
     assert main(["fit", "y ~ x", "x.parquet", "--eps", "1", "--level", "0.9"]) != 0
     assert "--level: write --alpha 0.1 for intervals of 90%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("note", "says"),
+    [
+        ("of each 'p' at most 1 row is used; max_rows= allows more, with more noise",
+         "--max-rows allows more"),
+        ("; a larger max_rows= costs little where few have so many", "a larger --max-rows costs"),
+        ("declare them with levels=", "with --levels"),
+        ("the option max_rows of 'kendall' allows more", "--max-rows allows more"),
+        ("write I(y == 2), or 'levels=' of x, or nothing=", "write I(y == 2), or 'levels='"),
+        ("or nothing=", "or nothing="),
+    ],
+)  # fmt: skip
+def test_notes_are_in_the_words_of_the_shell(note, says):
+    assert says in in_shell(Summary((), (note,))).notes[0]
+
+
+def test_the_note_on_rows_of_a_person_names_the_option(data, capsys):
+    """It said `max_rows=`, which the shell does not take."""
+    formula = "price ~ carat"
+    assert main(["fit", formula, data, "--eps", "1", "--unit", "shop", "--rng", "1"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "--max-rows allows more" in out
+    assert "max_rows=" not in out
+
+
+def test_fits_of_few_units_are_said_to_say_little(data, capsys):
+    call = ["select", "price ~ carat + depth", data, "--k", "1", "--eps", "1", "--rng", "1"]
+    assert main([*call, "--method", "sub_lasso"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "of up to 1 unit each voted" in out
+    assert "a fit of so few units says little of 2 candidates" in out
+    assert main([*call, "--method", "two_stage"]) == 0
+    assert "so few units" not in capsys.readouterr().out

@@ -38,7 +38,7 @@ def test_finds_columns_whatever_their_unit(method, partition):
 
 
 def models_of(found):
-    return int(found.notes[0].split()[0])
+    return int(found.notes[0].split()[0].replace(",", ""))
 
 
 def test_how_many_models():

@@ -11,6 +11,7 @@ from dpreg import _core
 from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
+from dpreg.base.text import counted
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.blocks.model_rows import Partition, assigned, noisy_units
@@ -85,7 +86,7 @@ class _VoteOptions(ABC):
         d = len(design.terms.candidates)
         epsilon_count = self.count_share * allowance.epsilon
         epsilon_votes = allowance.epsilon - epsilon_count
-        units, counted = noisy_units(design, epsilon_count, allowance.bits)
+        units, count_part = noisy_units(design, epsilon_count, allowance.bits)
         count = self._models(units, k, design.columns) if self.models is None else self.models
         models = draw_models(design, units, count, self.partition, allowance.bits)
         chosen = lasso_votes(
@@ -110,11 +111,13 @@ class _VoteOptions(ABC):
         return Selection(
             chosen=tuple(chosen),
             ordered=True,
-            parts=(counted, votes),
+            parts=(count_part, votes),
             clarity=_clarity(scale, margin, models.count),
             units=units,
             notes=(
-                f"{models.count} models of up to {models.batch} units each voted",
+                f"{counted(models.count, 'model')} of up to {counted(models.batch, 'unit')} each "
+                "voted",
+                *_of_few_units(models.batch, d),
                 *_beyond_reach(margin, models.count),
             ),
         )
@@ -222,6 +225,16 @@ class SubLasso(_VoteOptions):
 
     def _models(self, units: float, k: int, d: int) -> int:
         return max(1, int(units) // (k if self.batch == "k" else d))
+
+
+def _of_few_units(batch: int, d: int) -> tuple[str, ...]:
+    """Say so where fits have no more units than candidates."""
+    if batch > d:
+        return ()
+    return (
+        f"a fit of so few units says little of {counted(d, 'candidate')}; use 'kendall' or fewer "
+        "models",
+    )
 
 
 def _beyond_reach(margin: float, models: int) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import click
 import dpreg
 from dpreg.faces.cli.release import fitting, names, numbers, releasing, shared
 from dpreg.faces.cli.shell import DONE, Outputs, command, release_and_tell, working
+from dpreg.faces.cli.words import in_shell
 
 
 @command(
@@ -69,7 +70,7 @@ def curve(given: dict[str, Any], outputs: Outputs) -> int:
     concordance, event_cuts = given.pop("concordance"), given.pop("event_cuts")
     with working("estimating curves"):
         found = dpreg.dp_curve(**given)
-    code = outputs.tell(found, found.summary(alpha, simultaneous=simultaneous), DONE)
+    code = outputs.tell(found, in_shell(found.summary(alpha, simultaneous=simultaneous)), DONE)
     if concordance:
         of = found.concordance(alpha)
         print(f"Concordance: {of.estimate:.4f} ({of.lower:.4f} to {of.upper:.4f})")

@@ -10,6 +10,7 @@ import dpreg
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.release import by_request, fitting, read_saved, shared, taking
 from dpreg.faces.cli.shell import DONE, Outputs, command, output_options, release_and_tell
+from dpreg.faces.cli.words import in_shell
 
 
 @command(
@@ -53,4 +54,4 @@ def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: 
         path, "MOMENTS", dpreg.DPMoments.from_json, "moments", "dpreg moments --json"
     )
     fit = saved.lm(formula) if instruments is None else saved.iv(formula, instruments)
-    return outputs.tell(fit, fit.summary(alpha), DONE)
+    return outputs.tell(fit, in_shell(fit.summary(alpha)), DONE)

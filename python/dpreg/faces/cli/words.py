@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "
 _options: set[str] = set()
 # Attributes of a fit that its summary refers to.
 _ATTRIBUTES = {"fit.clipping": "clipping in --json", "in fit.notes": "in the JSON (--json)"}
+
+# An argument without a value, and an option of a method, in the notes of a result.
+_ARGUMENT = re.compile(r"(?<![\w.'\"`-])([a-z]\w*)=(?![^\s,;:.)])|\bthe option (\w+) of '\w+'")
 
 
 def know_options(command: click.Command) -> None:
@@ -53,11 +57,19 @@ SHELL = Shell()
 
 
 def in_shell(summary: Summary) -> Summary:
-    """Return a summary whose notes refer to the JSON instead of attributes of the fit."""
-    notes = summary.notes
+    """Return a summary whose notes are in the words of the shell.
+
+    They refer to the JSON instead of attributes of the fit, and to options instead of arguments.
+    """
+    return replace(summary, notes=tuple(map(_note, summary.notes)))
+
+
+def _note(text: str) -> str:
     for attribute, place in _ATTRIBUTES.items():
-        notes = tuple(note.replace(attribute, place) for note in notes)
-    return replace(summary, notes=notes)
+        text = text.replace(attribute, place)
+    return _ARGUMENT.sub(
+        lambda found: _name(name) if (name := found[1] or found[2]) in _options else found[0], text
+    )
 
 
 def _name(argument: str) -> str:
