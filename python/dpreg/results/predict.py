@@ -246,12 +246,17 @@ def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     estimates = np.array([stats.rsquared, stats.sigma])
     errors = np.array([stats.rsquared_error, stats.sigma_error])
     margin = NORMAL.critical_value(alpha) * errors
+    # Limits of sigma are those of its logarithm.
+    factor = np.exp(margin[1] / estimates[1]) if estimates[1] > 0 else np.nan
     return pd.DataFrame(
         {
             "estimate": estimates,
             "std err": errors,
-            "lower": np.fmax(estimates - margin, [-np.inf, 0.0]) + 0 * estimates,
-            "upper": np.fmin(estimates + margin, [1.0, np.inf]) + 0 * estimates,
+            "lower": [estimates[0] - margin[0], estimates[1] / factor],
+            "upper": [
+                np.fmin(estimates[0] + margin[0], 1.0 + 0 * estimates[0]),
+                estimates[1] * factor,
+            ],
         },
         index=pd.Index(["R-squared", "sigma"], name="statistic"),
     )
