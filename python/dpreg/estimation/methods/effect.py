@@ -33,6 +33,7 @@ from dpreg.estimation.methods.effect_columns import (
     ByArm,
     of_level,
     scales_of,
+    standardised_columns,
     terms_of,
     with_levels,
 )
@@ -246,7 +247,7 @@ class TreatmentEffect:
         shares, units = np.array([1 - known.share, known.share]), known.scales.units
         return remainder(
             models.covariance, *models.treatment.moments, units, slopes, known.share,
-            own * units * shares, known.columns,
+            own * units * shares, standardised_columns(known.scales, known.factors),
         )  # fmt: skip
 
     def _released(

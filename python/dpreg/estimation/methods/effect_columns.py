@@ -184,3 +184,22 @@ def factors(terms: Terms) -> Sequence[Integers]:
     """
     found = [of for of in level_places(terms) if 0 not in of]
     return [of for of in found if of[-1] - of[0] == len(of) - 1]
+
+
+def standardised_columns(scales: Scales, levels: Sequence[Integers]) -> tuple[Doubles, Doubles]:
+    """Return what makes coefficients those of standardised columns, and second moments of these.
+
+    Terms are taken to be independent.
+
+    scales: of treatment, covariates and response.
+    levels: places of the levels of covariates, the treatment being 0.
+    """
+    centre, spread = scales.centre[1:-1], scales.scale[1:-1]
+    turn = np.diag(np.append(1.0, spread))
+    turn[0, 1:] = centre
+    moments = np.eye(len(turn))
+    for places in levels:
+        share, sizes = centre[places - 1], spread[places - 1]
+        apart = np.diag(share) - np.outer(share, share)
+        moments[np.ix_(places, places)] = apart / np.outer(sizes, sizes)
+    return turn, moments

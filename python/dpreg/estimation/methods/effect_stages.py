@@ -61,22 +61,6 @@ class Known(NamedTuple):
     counted: Scales
     factors: tuple[Integers, ...]  # Places of the levels of covariates, the treatment being 0.
 
-    @property
-    def columns(self) -> tuple[Doubles, Doubles]:
-        """What makes coefficients those of standardised columns, and second moments of these.
-
-        Terms are taken to be independent.
-        """
-        centre, spread = self.scales.centre[1:-1], self.scales.scale[1:-1]
-        turn = np.diag(np.append(1.0, spread))
-        turn[0, 1:] = centre
-        moments = np.eye(len(turn))
-        for places in self.factors:
-            share, sizes = centre[places - 1], spread[places - 1]
-            apart = np.diag(share) - np.outer(share, share)
-            moments[np.ix_(places, places)] = apart / np.outer(sizes, sizes)
-        return turn, moments
-
 
 class SmallArm(NamedTuple):
     """What released numbers say of scores of which few are long, those of a small arm."""
@@ -261,6 +245,7 @@ def _long_residuals(family: Family, scales: Scales) -> float:
     return found if _is_small(found) else 1.0
 
 
+@np.errstate(all="ignore")  # numbers that were released may be of any size
 def _least_chances(
     scores: EffectScores, known: Known, chances: tuple[float, float]
 ) -> tuple[float, float]:
@@ -271,7 +256,7 @@ def _least_chances(
     centre, spread = known.scales.centre[1:-1], known.scales.scale[1:-1]
     middle = float(line.predictor(centre[None])[0])
     reach = _FARTHEST_CHANCE * float(np.linalg.norm(line.params[1:] * spread))
-    own = BINOMIAL.mean(np.array([-middle - reach, middle - reach]))
+    own = np.nan_to_num(BINOMIAL.mean(np.array([-middle - reach, middle - reach])))
     untreated, treated = np.minimum(np.maximum(own, low), chances)
     return float(untreated), float(treated)
 
