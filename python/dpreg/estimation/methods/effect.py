@@ -209,6 +209,8 @@ class TreatmentEffect:
         if not np.diag(covariance).max() < known.scales.scale[-1] ** 2:
             # An error as large as the deviation of the outcome says nothing of its mean.
             covariance = np.full((2, 2), np.nan)
+        if self.family is BINOMIAL:
+            means = np.clip(means, 0.0, 1.0)
         released = self._released(known, spending, means, covariance, sampling, models.notes)
         return released._replace(
             at_limits=at_limits, deviation=deviation,
