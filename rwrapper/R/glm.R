@@ -6,7 +6,7 @@
 #' noisy sums of clipped scores. There are no bounds to guess and nothing to tune.
 #'
 #' The estimand is that of maximum likelihood with influential rows and scores clipped; `fit$estimand`
-#' has the thresholds and the largest effect of clipping. Standard errors are sandwich estimates plus
+#' has the thresholds and the estimated effect of clipping. Standard errors are sandwich estimates plus
 #' the privacy noise, and so are valid for overdispersed counts. For separated data the coefficients are
 #' finite, because each step is bounded; without inference they are shrunk.
 #'

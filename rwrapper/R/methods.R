@@ -8,8 +8,8 @@
 #' * [coef()] and [vcov()]: `vcov()` holds sampling error and privacy noise together. Coefficients
 #'   that are not estimable at this eps are `NA` in both, as the aliased ones of [lm()] are;
 #'   `fit$estimates` has the regularised values that [predict()][predict.dp_lm()] uses for them.
-#' * `fit$estimand` has what the coefficients estimate, the clipping thresholds, and the largest effect
-#'   of clipping in standard errors. `fit$clipping` has the largest effect of clipping on each
+#' * `fit$estimand` has what the coefficients estimate, the clipping thresholds, and the largest estimated effect
+#'   of clipping in standard errors. `fit$clipping` has the estimated effect of clipping on each
 #'   coefficient, compared with least squares (maximum likelihood), estimated from noisy counts; it is
 #'   not included in the standard errors. `NULL` if it was not estimated. A few extreme rows are not
 #'   detected.

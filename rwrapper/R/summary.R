@@ -73,14 +73,14 @@ print_head <- function(x) {
       "\n", sep = "")
 }
 
-# What the coefficients estimate, and the largest effect of clipping on one of them.
+# What the coefficients estimate, and the largest estimated effect of clipping.
 print_estimand <- function(estimand) {
   if (is.null(estimand)) return(invisible())
   effect <- estimand$clipping_effect
   shown <- if (is.null(effect)) { if (startsWith(estimand$name, "clipped ")) "unknown" }
            else paste(if (effect < 0.05) "< 0.1" else sprintf("%.1f", effect), "std. errors")
   cat("Estimand: ", estimand$name, "\n",
-      if (!is.null(shown)) c("Max. clipping effect: ", shown, "\n"), "\n", sep = "")
+      if (!is.null(shown)) c("Est. clipping effect: ", shown, "\n"), "\n", sep = "")
 }
 
 # More are in `fit$notes`.

@@ -9,7 +9,7 @@ from scipy import optimize, special
 import dpreg
 from dpreg.base.families import BINOMIAL, CLOGLOG, GAMMA, POISSON, PROBIT, NegativeBinomial
 from dpreg.estimation.inference.bent import bent_factors
-from dpreg.estimation.inference.curvature import grown, held_back, likely
+from dpreg.estimation.inference.curvature import grown, held_back
 from dpreg.estimation.releases.two_values import TwoValues
 
 
@@ -142,20 +142,6 @@ def test_effects_beyond_their_noise_are_held_and_the_rest_of_a_step_is_the_best_
     # Without noise that explains it, the whole step is shorter.
     told = held_back(way, effects, inverse, np.full(len(way), 1e-9), 2.0)
     np.testing.assert_allclose(told, way * 2.0 / np.abs(effects @ way).max())
-
-
-def test_a_likely_step_is_the_mean_of_its_law_given_the_score():
-    """Reference: the normal law of scores and of steps whose effects are N(0, 1), by simulation."""
-    rng = np.random.default_rng(2)
-    curvature = np.array([[2.0, 0.5], [0.5, 1.0]])
-    deviation, effects = np.array([0.4, 1.5]), np.array([[1.0, 0.2], [0.0, 3.0]])
-    steps = np.linalg.solve(effects, rng.standard_normal((2, 400_000)))
-    ways = steps + np.linalg.solve(curvature, deviation[:, None] * rng.standard_normal(steps.shape))
-    best = np.linalg.lstsq(ways.T, steps.T, rcond=None)[0].T
-    found = np.column_stack([likely(way, effects, curvature, deviation) for way in np.eye(2)])
-    np.testing.assert_allclose(found, best, atol=0.01)
-    without = likely(np.array([1.0, -1.0]), effects, curvature, np.full(2, 1e-9))
-    np.testing.assert_allclose(without, [1.0, -1.0])
 
 
 def test_counts_of_separate_levels_go_to_their_means_in_one_step():

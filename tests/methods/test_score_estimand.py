@@ -10,7 +10,11 @@ import pandas as pd
 import pytest
 
 import dpreg
+from dpreg.base.families import BINOMIAL
+from dpreg.estimation.base import Release
 from dpreg.estimation.inference.estimand import Estimand, clipping_note, named
+from dpreg.estimation.newton.norm_tail import ScoreCut
+from dpreg.estimation.newton.score_estimand import estimand
 
 N = 20_000
 
@@ -42,7 +46,7 @@ def test_a_small_effect_of_clipping_is_in_the_head_of_the_summary():
     assert farthest < 3
     assert fit.estimand.clipping_effect == pytest.approx(farthest)
     assert fit.estimand.clipped == bool(fit.notes) == (farthest >= 0.5)
-    assert f"Max. clipping effect: {farthest:.1f} std. errors" in " ".join(
+    assert f"Est. clipping effect: {farthest:.1f} std. errors" in " ".join(
         str(fit.summary()).split()
     )
     # In the units of the coefficients, but for bins that lie elsewhere.
@@ -161,3 +165,35 @@ def test_other_families_name_their_own(options, what):
     fit = dpreg.dp_glm("y ~ x", data, 1.0, 1e-6, rng=3, **options)
     assert fit.estimand.name.removeprefix("clipped ") == what
     assert what in str(fit.summary())
+
+
+def test_where_no_coefficient_has_an_error_the_effect_is_unknown_rather_than_none():
+    covariance, cut = np.full((2, 2), np.nan), ScoreCut(120.0, 0.0, 3.0)
+    release = Release(
+        params=np.zeros(2),
+        covariance=covariance,
+        sampling=None,
+        clipping=np.full(2, np.nan),
+        units=1e4,
+        parts=(),
+        composition="",
+    )
+    found = estimand(8.0, 9.0, cut, BINOMIAL, release)
+    assert (found.name, found.effect) == ("clipped maximum likelihood", "unknown")
+    covariance[1, 1], release.clipping[1] = 4.0, 6.0
+    assert estimand(8.0, 9.0, cut, BINOMIAL, release).clipping_effect == 3.0
+
+
+def test_limits_of_responses_of_a_log_link_are_named_and_bounds_replace_them():
+    """The effect of clipping does not count them: two counts of 500 in 5,000 are beyond."""
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame({"x": rng.normal(size=5_000)})
+    data["y"] = rng.poisson(np.exp(0.3 * data["x"]))
+    data.loc[:1, "y"] = 500
+    limits = []
+    for bounds in (None, {"y": (0, 500)}):
+        fit = dpreg.dp_glm("y ~ x", data, 1.0, 1e-6, family="poisson", bounds=bounds, rng=4)
+        (note,) = (note for note in fit.notes if note.startswith("responses are clipped to [0, "))
+        assert "not estimated; bounds of the response replace this limit" in note
+        limits.append(float(note.split("[0, ")[1].split("]")[0]))
+    assert limits[0] < 500 <= limits[1]

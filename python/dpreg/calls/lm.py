@@ -248,7 +248,7 @@ def dp_glm(
     Notes
     -----
     The estimand is that of maximum likelihood with influential rows and scores clipped;
-    `DPResults.estimand` has the thresholds and the largest effect of clipping.  Scores of probit
+    `DPResults.estimand` has the thresholds and the estimated effect of clipping.  Scores of probit
     and complementary log-log models are unbounded, so these use unweighted score equations
     (residual times row), as the logit does: they are consistent, with a small loss of efficiency.
     Standard errors are sandwich estimates plus the privacy noise, and so are valid for

@@ -67,7 +67,7 @@ class Release:
     cost: Cost | None = None  # What it has cost, when that is less than `Method.cost` said.
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
-    # What shortened scores may have moved each coefficient by, at most; see `DPResults`.
+    # Estimated effect of clipping scores on each coefficient; see `DPResults`.
     clipping: Doubles | None = None
     estimand: Estimand | None = None  # What `params` estimate.
     start: Start | None = None  # For later fits.

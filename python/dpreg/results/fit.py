@@ -67,13 +67,15 @@ class DPResults(Saved, LinearTests):
     diagnostics : Diagnostics or None
         Numbers of rows by fitted mean and residual; None unless ``diagnostics=True`` paid.
     clipping : ndarray, shape (c,), or None
-        Largest effect of clipping on each coefficient, compared with least squares
-        (maximum likelihood) without clipping; estimated from noisy counts of large scores, whose
-        tail is extrapolated.  None: not estimated.  Not included in the standard errors.  A few
-        extreme rows are not detected, and values that were clipped to `bounds` not counted.
+        Estimated effect of clipping scores on each coefficient, compared with least squares
+        (maximum likelihood) without clipping, if all clipped scores point in one direction; from
+        noisy counts of large scores, whose tail is extrapolated.  None: not estimated.  NaN: not
+        estimable.  Not a bound, and not included in the standard errors: a few extreme rows are
+        not detected, and values that were clipped to `bounds`, or responses of a log link to the
+        limit in `notes`, not counted.
     estimand : Estimand or None
-        What the coefficients estimate, the clipping thresholds, and the largest effect of
-        clipping in standard errors; None: not described.
+        What the coefficients estimate, the clipping thresholds, and the largest of the estimated
+        effects of clipping, in standard errors; None: not described.
     start : Start or None
         For later fits of the same formula: ``dp_lm(start=fit)``.  None: the method has none.
 

@@ -141,7 +141,7 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
     if fit.estimand is not None:
         left.append(("Estimand:", [fit.estimand.name]))
         if fit.estimand.effect:
-            right.append(("Max. clipping effect:", [fit.estimand.effect]))
+            right.append(("Est. clipping effect:", [fit.estimand.effect]))
     if not fit.family.least_squares:
         kind = ("Model Family:", [fit.family.label]) if model is None else ("Model:", [model])
         left.insert(1, kind)

@@ -29,9 +29,9 @@ class EstimateError:
     sampling: Doubles
     privacy: Doubles
     hidden: Doubles  # Shape (w, w): second moment of what regularisation may hide.
-    # The root of m' clipping m is what m' estimate may be moved by, at most, because long scores
-    # were shortened: all that was taken off them, times the norm of m' inverse curvature.  None:
-    # not known.
+    # The root of m' clipping m is what m' estimate is moved by if all that was taken off large
+    # scores, as noisy counts have it, points in the direction in which it moves most: that sum
+    # times the norm of m' inverse curvature.  None: not known.
     clipping: Doubles | None = None
 
     def along(self, map: Doubles, hidden: Doubles) -> EstimateError:
@@ -158,14 +158,14 @@ def plausible_moments(
 
 
 def clipping_bounds(error: EstimateError | None, to_user: Doubles, hidden: Flags) -> Doubles | None:
-    """Return what shortened scores may move each coefficient by, in user units; NaN where hidden.
+    """Return the estimated effect of clipping on each coefficient, in user units; NaN: hidden.
 
     None where it is not known.
     """
     if error is None or error.clipping is None:
         return None
-    bounds = np.sqrt(np.einsum("cj,jk,ck->c", to_user, error.clipping, to_user))
-    return np.where(hidden, np.nan, bounds)
+    effects = np.sqrt(np.einsum("cj,jk,ck->c", to_user, error.clipping, to_user))
+    return np.where(hidden, np.nan, effects)
 
 
 def hidden_note(

@@ -6,26 +6,10 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 
-# Effects are about this before a score is seen.  With twice of it .08 of the slopes of 36 levels of
-# 300,000 counts had no error, for .005; with half of it as many.
-_USUAL = 1.0
 # Steps are shortened along effects that are larger than this.  With 0, .44 of coefficients of
 # 100,000 gamma responses, logarithms of whose means were 0 to 4 in 7 levels, had no error, for
 # none: where the reference falls all others grow, though their means do not.  With 1 .07 had none.
 _GROWN = 0.5
-
-
-def likely(way: Doubles, effects: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
-    """Return the step that is most likely given a noisy score, effects being about `_USUAL`.
-
-    way, shape (w,): the step that the score says.
-    effects, shape (k, w): what steps are multiplied by to give their effects.
-    curvature, shape (w, w): of the loss.
-    deviation, shape (w,): of the noise in each entry of the score.
-    """
-    precision = (curvature / deviation**2) @ curvature
-    usual = effects.T @ effects / _USUAL**2
-    return np.asarray(np.linalg.solve(precision + usual, precision @ way))
 
 
 def grown(way: Doubles, effects: Doubles, inverse: Doubles) -> Doubles:

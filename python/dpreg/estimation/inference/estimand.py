@@ -1,4 +1,4 @@
-"""What the coefficients of a fit estimate, and how much clipping may have changed them."""
+"""What the coefficients of a fit estimate, and how much clipping is likely to have changed them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ class Estimand:
     score_limit: float | None = None
     # At most so many units had their score clipped, by two deviations of noisy counts.
     units_clipped: float | None = None
-    # Largest effect of clipping on a coefficient, in standard errors, compared with the same
-    # estimand without it, of values within bounds if there are any; None: not estimated.  It is
-    # what clipped rows can do that noisy counts show: a few far from all others may do more.
+    # Largest estimated effect of clipping scores on a coefficient that has an error, in standard
+    # errors, compared with the same estimand without it, of values within bounds if there are any;
+    # None: not estimated, or no coefficient has an error.  Not a bound: it is what noisy counts
+    # expect of clipped rows, all in one direction; a few far from all others may do more, and
+    # responses of a log link that were clipped to a limit are not counted.
     # `DPResults.clipping` has it by coefficient, in the coefficient's unit.
     clipping_effect: float | None = None
     # At least so many units had their score clipped, by the same counts; 0: perhaps none had.
@@ -45,7 +47,7 @@ class Estimand:
 
     @property
     def effect(self) -> str:
-        """The largest effect of clipping, as a summary prints it; empty: no clipping."""
+        """The largest estimated effect, as a summary prints it; empty: no clipping."""
         if self.clipping_effect is None:
             return "unknown" if self.clipped else ""
         shown = f"{self.clipping_effect:.1f}" if self.clipping_effect >= 0.05 else "< 0.1"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.scores import noisy_curvature
 from dpreg.estimation.releases.column_scaling import share_for
@@ -54,6 +55,22 @@ def score_rows(begun: Standardised, model: Linearised, top: float, *, kept: bool
         max(_LONGEST * base, min(top, _RARE * base)), kept=kept, loss=model.loss,
         aim=model.found.theta / model.found.sizes,
     )  # fmt: skip
+
+
+def expected(begun: Standardised, model: Linearised) -> Linearised:
+    """Go to coordinates in which the curvature is 1 as groups of rows have it, where scores begin.
+
+    Without it levels with less than `_LEAST_MOMENT` of the curvature of others were taken for
+    measured by mistake, and .86 of intervals of logits from 0 to 6 covered, for .95.
+    """
+    of, found = groups(begun, model), model.found
+    if of is None or not of.levels.any():
+        return model
+    turn = symmetric_root(of.curvature(found.theta), centred=begun.telling_units.intercept)
+    longer = np.maximum(np.linalg.norm(turn, axis=0), 1.0)
+    sizes = np.where(found.levels, found.sizes / longer, found.sizes)
+    found = replace(found.turned(turn), moments=found.moments.turned(turn), sizes=sizes)
+    return model.turned(turn, found)
 
 
 def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:

@@ -130,14 +130,14 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
 
 def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     """Lengthen errors, by `bent_factors`, where scores are not straight lines in an interval."""
-    of, family = groups(begun, fit.model), fit.model.family
-    first = int(begun.telling_units.intercept)
-    theta, regressors = fit.model.found.change @ fit.path.theta, of.regressors
-    centre = float(theta @ regressors.means) + of.offset
+    units, model = begun.telling_units, fit.model
+    regressors, first = two_values(begun.scales, units), int(units.intercept)
+    theta = model.found.change @ fit.path.theta
+    centre = float(theta @ regressors.means) + model.offset
     known = error.sampling + error.privacy
-    flat = np.where(of.two, _flattened(fit, of), 1.0)
+    flat = _flattened(fit, groups(begun, model), np.ptp(regressors.values, axis=0))
     errors = flat * np.sqrt(np.diag(known))
-    factors, still = bent_factors(family, centre, theta, regressors, errors)
+    factors, still = bent_factors(model.family, centre, theta, regressors, errors)
     factors = factors * flat
     # Others follow the score, which goes no farther for that, and not the coefficient.  What is
     # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
@@ -146,27 +146,32 @@ def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     apart[:first, first:] = -still[first:] * (factors - 1)[first:]
     known[:first, first:] = known[first:, :first] = 0.0
     # The last step was shorter by as much as the curvature is less than thought.
-    step = fit.model.found.change @ (fit.path.inverse @ fit.path.observations[-1].score)
+    step = model.found.change @ (fit.path.inverse @ fit.path.observations[-1].score)
     left = np.diag((flat - 1) * step)
     left[:first, first:] = -(still * np.diag(left))[first:]
     return replace(error, hidden=error.hidden + apart @ known @ apart.T + left @ left.T)
 
 
-def _flattened(fit: Fit, of: Groups) -> Doubles:
+def _flattened(fit: Fit, of: Groups | None, apart: Doubles) -> Doubles:
     """Return how many times the curvature that a path has is that where it ended, at least 1.
 
-    Of each coefficient.  A level whose rows all have the outcome has a score that falls to 0 and
-    stays there: scores on the way are as of a root, and nothing says how far beyond it may be.
+    Of each coefficient; other than 1 for regressors of two values that are no levels, whose groups
+    a path does not follow.  Where all rows with one of them have the outcome scores fall to 0 and
+    stay there: those on the way are as of a root, and nothing says how far beyond it may be.
+
+    apart: distance between the values of each regressor.
     """
-    change = fit.model.found.change
-    thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
-    regressors = of.regressors
-    mean = of.average(fit.model.family.curvature, fit.path.theta / fit.model.found.sizes)
-    # Of two groups, which differ by so much.
-    groups, apart = regressors.shares * mean, np.ptp(regressors.values, axis=0)
-    found = groups.prod(axis=0) / np.maximum(groups.sum(axis=0), _NOTHING) * apart**2
-    times = np.minimum(thought / np.maximum(found, _NOTHING), _MOST_FLAT)
-    return np.where(times > _FLAT, times, 1.0)
+    times, change = np.ones(len(apart)), fit.model.found.change
+    if of is None:
+        return times
+    mean = of.average(fit.model.family.curvature, fit.path.theta)[~of.levels].reshape(-1, 2)
+    there = (of.shares[~of.levels].reshape(-1, 2) * mean).T
+    found = there.prod(axis=0) / np.maximum(there.sum(axis=0), _NOTHING) * apart[of.pairs] ** 2
+    own = change[of.pairs]
+    thought = 1 / np.maximum(np.einsum("ij,jk,ik->i", own, fit.path.inverse, own), _NOTHING)
+    more = np.minimum(thought / np.maximum(found, _NOTHING), _MOST_FLAT)
+    times[of.pairs] = np.where(more > _FLAT, more, 1.0)
+    return times
 
 
 def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int) -> EstimateError:

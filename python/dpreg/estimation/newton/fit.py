@@ -5,7 +5,8 @@ What is released, one after another, and what each costs of the squared mu:
 - the number of rows (.003), of those with an event where responses are 0 and 1 or counts, and
   counts of signs and orders of magnitude of each column, and of bins of columns far from 0: as
   little as makes their noise a fortieth of the rows; again (.03) of columns that are nearly always
-  0, and of rows that two of those share (.03), for they are taken for levels;
+  0, of rows that two of those share (.03), for they are taken for levels, and of levels of few
+  rows (.03);
 - second moments of rows with their residual, which give coordinates along which rows have unit
   spread, and slopes: as little as makes noise half of that spread, again while a direction is
   hidden;
@@ -28,7 +29,13 @@ import numpy as np
 
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError
-from dpreg.estimation.newton.curvature import is_measured, left_for_scores, measured, score_rows
+from dpreg.estimation.newton.curvature import (
+    expected,
+    is_measured,
+    left_for_scores,
+    measured,
+    score_rows,
+)
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.levels import Beginning, beginning
@@ -176,21 +183,23 @@ def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
 
 def _small(begun: Standardised, model: Linearised) -> Fit:
     rows = score_rows(begun, model, 0.0, kept=True)
-    path = _path(model, _GUESSED, begun.scales.units)
+    of = groups(begun, model)
+    path = _path(model, _GUESSED, begun.scales.units, of)
     left = begun.left - begun.tail_share - _SMALL_NORMS
     counted = _first_norms(begun, model, rows, None, _SMALL_NORMS, left)
     mu = begun.noise.share(left)
     first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units, mu)
-    newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model), left)
+    newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model, of), left)
     return Fit(model, path, first, rows, 0.0, None, math.inf)
 
 
-def _path(model: Linearised, guess: float, units: float) -> Path:
+def _path(model: Linearised, guess: float, units: float, of: Groups | None) -> Path:
     found, known = model.found, model.family.link == "identity"
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
-    return Path(found.sizes, doubt, found.theta, bent=bent, still=still)
+    told = found.levels if of is not None and of.levels.any() else None
+    return Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
 
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
@@ -205,11 +214,12 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
         return _rounds(begun, model, top, rows, first)
     seen = None
     if not model.family.least_squares:
-        path = _path(model, _GUESSED, n)
-        first_score(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
+        of = groups(begun, model)
+        path = _path(model, _GUESSED, n, of)
+        first_score(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
     before = model.found.change
-    model = measured(begun, model, top)
+    model = measured(begun, expected(begun, model), top)
     if not model.found.width:
         return None
     if seen is not None:
@@ -260,26 +270,28 @@ def _first_norms(
         low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
     doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
-    of = _groups_of(begun, model)
-    expected = Limits(
+    of = _asking(model, groups(begun, model))
+    before = Limits(
         math.inf, None, typical, 0.0, width, least, most, told, far,
         doubted=doubted, groups=of, aligned=begun.aligned,
     )  # fmt: skip
     at = model.found.theta / model.found.sizes
-    return count_norms(rows, at, expected, noise, share, left, FIRST_NORMS)
+    return count_norms(rows, at, before, noise, share, left, FIRST_NORMS)
 
 
-def _groups_of(begun: Standardised, model: Linearised) -> Groups | None:
-    return groups(begun, model) if model.family.name == "binomial" else None
+def _asking(model: Linearised, of: Groups | None) -> Groups | None:
+    """Return groups that ask for limits: of no other responses is the longest residual known."""
+    return of if model.family.name == "binomial" else None
 
 
 def _rounds(
     begun: Standardised, model: Linearised, top: float, rows: MappedRows, first: Limits,
     seen: Observation | None = None,
 ) -> Fit:  # fmt: skip
-    noise, n, path = begun.noise, begun.scales.units, _path(model, _MEASURED, begun.scales.units)
+    noise, n, of = begun.noise, begun.scales.units, groups(begun, model)
+    path = _path(model, _MEASURED, n, of)
     if seen is not None:
         path.add(seen)
-    first = replace(first, groups=_groups_of(begun, model))
-    limits = newton(Rounds(rows, path, n, noise, first, model), left_for_scores(begun))
+    first = replace(first, groups=_asking(model, of))
+    limits = newton(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
     return with_products(begun, model, path, limits, rows, top)

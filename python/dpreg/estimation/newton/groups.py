@@ -1,59 +1,129 @@
-"""Rows that have one of two values of a regressor.  Everything here is public."""
+"""Rows that share a level, or one of two values of a regressor.  Everything here is public."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.data.bounds import level_places
-from dpreg.estimation.newton.linearised import MOST_SPREAD, NODES, WEIGHTS, Linearised
+from dpreg.estimation.inference.covariance import at_least
+from dpreg.estimation.newton.linearised import (
+    MOST_SPREAD,
+    NODES,
+    WEIGHTS,
+    Linearised,
+    normal_curvature,
+)
 from dpreg.estimation.newton.norm_tail import best_limit
-from dpreg.estimation.releases.two_values import TwoValues, only_two, two_values
+from dpreg.estimation.releases.two_values import only_two, two_values
 from dpreg.estimation.standardised import Standardised
 
+# Least curvature of rows as if all were normal, as a share of the mean.
+_LEAST = 0.1
+# Groups are taken for the same rows where less than this share sets them apart.  As if no row were
+# in two groups, 45 of 50 fits with two correlated factors had no errors.
+_ALIKE = 0.05
+# Rows have this share of the curvature with which scores begin, at least.
+_FLATTEST = 1e-4
 # So many limits are looked at, up to the longest score.
 _LIMITS = 64
+# What is left of a regressor that was seen, of its square; and what no length is less than.
+_SEEN, _NOTHING = 0.5, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Two of each regressor, as a model of events has them."""
+    """Rows by what they share, as a model has them: those of a level, or of one of two values."""
 
     model: Linearised
-    regressors: TwoValues
-    factors: Sequence[Integers]  # Places of levels, which no row has two of.
-    two: Flags  # Shape (w,): whether a regressor has no more than two values.
+    white: Doubles  # Shape (z, k): see `Linearised.white`.
+    constant: Doubles  # Shape (z,): mean row of all, with unit second moments.
+    means: Doubles  # Shape (g, z): that of each group, as long as noise in coordinates has made it.
+    shares: Doubles  # Shape (g,): of all rows.
+    of: Integers  # Shape (g,): groups with one number have all rows together.
+    levels: Flags  # Shape (g,): of a factor; the first of them.
+    pairs: Integers  # Place of the regressor that others are of, two by two.
+    # Shape (e, k): what coordinates are multiplied by to give what each level, and each other
+    # regressor far from its mean, does to linear predictors.
+    effects: Doubles
     units: float
-    offset: float
 
-    def average(self, of: Callable[[Doubles], Doubles], at: Doubles) -> Doubles:
-        """Return the mean of a function of linear predictors over the rows of each group.
+    def average(self, of: Callable[[Doubles], Doubles], theta: Doubles) -> Doubles:
+        """Return the mean of a function of linear predictors over the rows of each, shape (g,)."""
+        mean, along = self._parts(theta)
+        there = (self.means - self.constant) @ along
+        # What others do to predictors.
+        spread = float(along @ along) - self._over_all(there**2)
+        spread = np.minimum(np.sqrt(np.maximum(spread, 0.0)), MOST_SPREAD[self.model.family.link])
+        predictors = mean + there + NODES[:, None] * spread
+        inside = np.clip(predictors, *self.model.loss.predictor)
+        return np.asarray(np.tensordot(WEIGHTS, of(inside), 1))
 
-        at: shape (k,): what rows are multiplied by, as they are added up.
-        Returns an array of shape (2, w).
+    def curvature(self, theta: Doubles) -> Doubles:
+        """Return the curvature at coefficients, as it would be were other regressors normal.
+
+        Shape (k, k).
         """
-        model, values = self.model, self.regressors
-        slopes = model.found.rows @ at
-        spread = np.zeros(len(slopes))
-        if model.white is not None:
-            # Predictors of rows with one value of a regressor vary as others do.
-            across = model.white @ np.linalg.pinv(model.found.change)
-            others = slopes[:, None] * (1 - np.eye(len(slopes)))
-            others[0] = 0.0
-            most = MOST_SPREAD[model.family.link]
-            spread = np.minimum(np.linalg.norm(across @ others, axis=0), most)
-        centre = float(slopes @ values.means) + self.offset
-        there = centre + slopes * (values.values - values.means)
-        for level in self.factors:
-            # Rows of a level are in no other: with levels at their means, four events in 4,000
-            # rows were taken for twice as many.
-            away = slopes[level] * (values.values[0] - values.means)[level]
-            there[1, level] += away.sum() - away
-        predictors = there + NODES[:, None, None] * spread
-        return np.asarray(np.tensordot(WEIGHTS, of(np.clip(predictors, *model.loss.predictor)), 1))
+        mean, along = self._parts(theta)
+        spread = max(float(np.linalg.norm(along)), _NOTHING)
+        predictors = mean + spread * NODES
+        weights = self._weights(np.clip(predictors, *self.model.loss.predictor))
+        means = self.means[self.levels]
+        rest = along - np.linalg.pinv(means) @ (means @ along)
+        matrix = normal_curvature(weights, self._level, rest / spread)
+        usual = float(WEIGHTS @ weights)
+        matrix = at_least(matrix, _LEAST * usual)
+        if len(means):
+            half = self._root_of_shares(self.average(self._weights, theta)[self.levels])
+            matrix = half @ matrix @ half / usual
+        return np.asarray(self.white.T @ matrix @ self.white)
+
+    @property
+    def _level(self) -> Doubles:
+        return self.constant / max(float(np.linalg.norm(self.constant)), _NOTHING)
+
+    def _parts(self, theta: Doubles) -> tuple[float, Doubles]:
+        """Return the mean of linear predictors, and along what they differ from it."""
+        across = self.white @ theta
+        along = across - float(across @ self._level) * self._level
+        return float(across @ self.constant) + self.model.offset, along
+
+    def _root_of_shares(self, each: Doubles) -> Doubles:
+        """Return the root of second moments of rows, weighted as each of the groups with two has.
+
+        A row has the product of what its groups have: weights are positive, and what rows of two
+        groups have is not counted twice.
+        """
+        means, shares = self.means[self.levels], self.shares[self.levels]
+        root, logs = np.sqrt(shares), np.log(each)
+        mean, usual = float(shares @ each / shares.sum()), float(shares @ logs / shares.sum())
+        apart = (means - self.constant) * root[:, None]
+        parts = _inverse(apart @ apart.T) @ (root * (logs - usual))
+        across = np.linalg.pinv(means) @ means
+        powers = (means.T * (root * parts)) @ means + (usual - math.log(mean)) * across
+        values, vectors = np.linalg.eigh(powers)
+        # No row has less or more, however many groups it is in.
+        values = np.clip(values + math.log(mean), *np.log(self._range))
+        return np.asarray((vectors * np.exp(values / 2)) @ vectors.T)
+
+    def likely(self, way: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
+        """Return the step that is most likely given a noisy score, effects being about 1.
+
+        Without it one coefficient in a hundred of 26 levels of 100,000 counts had an error of more
+        than 10^3, for none.
+
+        way, shape (k,): the step that the score says.
+        curvature, shape (k, k): of the loss.
+        deviation, shape (k,): of the noise in each entry of the score.
+        """
+        told = curvature / deviation[:, None]
+        rows = np.vstack([told, self.effects])
+        known = np.concatenate([told @ way, np.zeros(len(rows) - len(told))])
+        return np.asarray(np.linalg.lstsq(rows, known, rcond=None)[0])
 
     def limit(self, at: Doubles, mu: float) -> float:
         """Return the limit that scores of rows of one group ask for, of sums with this mu.
@@ -61,30 +131,82 @@ class Groups:
         Few rows have long scores, and noise hides them in counts of norms.  Without it .912 for
         .932 of slopes were covered where a regressor was 1 in a tenth of 5,000 rows.
         """
-        rows, most = self._lengths(), self.model.family.most_residual
-        limits = np.linspace(0.0, 1.0, _LIMITS + 1)[1:] * max(rows.max() * most, 1.0)
-        chance = self.average(self.model.family.mean, at)[..., None]
-        over = chance * np.maximum((1 - chance) * rows[..., None] - limits, 0.0)
-        over += (1 - chance) * np.maximum(chance * rows[..., None] - limits, 0.0)
-        excess = self.units * self.regressors.shares[..., None] * over
+        apart = (self.means - self.constant) @ self.white * self.model.found.sizes
+        rows, most = np.linalg.norm(apart, axis=1), self.model.family.most_residual
+        limits = np.linspace(0.0, 1.0, _LIMITS + 1)[1:] * max(rows.max(initial=0.0) * most, 1.0)
+        chance = self.average(self.model.family.mean, at * self.model.found.sizes)[:, None]
+        over = chance * np.maximum((1 - chance) * rows[:, None] - limits, 0.0)
+        over += (1 - chance) * np.maximum(chance * rows[:, None] - limits, 0.0)
+        excess = self.units * self.shares[:, None] * over
         return float(best_limit(limits, excess, mu).max(initial=0.0))
 
-    def _lengths(self) -> Doubles:
-        """Return the norm of the mean row of each group, about that of all; shape (2, w)."""
-        model, values = self.model, self.regressors
-        assert model.white is not None
-        back = np.linalg.pinv(model.found.change)
-        along = model.white.T @ model.white @ back
-        along /= np.maximum((back * along).sum(axis=0), np.finfo(float).tiny)
-        lengths = np.linalg.norm(along * model.found.sizes[:, None], axis=0) * self.two
-        return np.asarray(np.abs(values.values - values.means) * lengths)
+    def _weights(self, predictors: Doubles) -> Doubles:
+        least = _FLATTEST * self.model.curved**2
+        return np.maximum(self.model.family.curvature(predictors), least)
+
+    @property
+    def _range(self) -> Doubles:
+        """Least and largest curvature of a row: at the ends of its predictors, or at 0."""
+        low, high = self.model.loss.predictor
+        weights = self._weights(np.array([low, np.clip(0.0, low, high), high]))
+        least = _FLATTEST * self.model.curved**2
+        return np.array([least, max(float(weights.max()), least)])
+
+    def _over_all(self, each: Doubles) -> Doubles:
+        """Return the mean over all rows of what is the same in each group, once a group."""
+        return np.asarray(np.bincount(self.of, self.shares * each)[self.of])
 
 
-def groups(begun: Standardised, model: Linearised) -> Groups:
-    """Return what released scales say of them."""
+def _inverse(alike: Doubles) -> Doubles:
+    """Of how much groups have in common; those that have all of it count together."""
+    return np.asarray(np.linalg.pinv(alike, rcond=_ALIKE, hermitian=True))
+
+
+def groups(begun: Standardised, model: Linearised) -> Groups | None:
+    """Return what released numbers say; None: the model has the same curvature everywhere."""
+    if model.white is None:
+        return None
     scales, units, terms = begun.scales, begun.telling_units, begun.design.terms
-    first = int(units.intercept)
-    places = [first + np.flatnonzero(np.isin(units.columns, of)) for of in level_places(terms)]
-    two = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
-    offset = float(scales.centre[list(terms.given)].sum())
-    return Groups(model, two_values(scales, units), places, two, scales.units, offset)
+    values, first = two_values(scales, units), int(units.intercept)
+    # Along directions that were not seen rows are alike.
+    unseen = np.linalg.svd(model.found.unseen, full_matrices=False)[0]
+    seen = np.eye(len(values.means)) - unseen @ unseen.T
+    # Coordinates with unit second moments, times this, are standardised rows.
+    back = np.linalg.pinv(seen @ model.found.change @ np.linalg.pinv(model.white)) @ seen
+    constant = back[:, 0] if first else np.zeros(len(back))
+    constant = constant / max(float(constant @ constant), _NOTHING)
+    level = constant / max(float(np.linalg.norm(constant)), _NOTHING)
+    across = np.eye(len(back)) - np.outer(level, level)
+    told = np.diag(seen) > _SEEN if first else np.zeros(len(seen), dtype=bool)
+    factors = [first + np.flatnonzero(np.isin(units.columns, of)) for of in level_places(terms)]
+    others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
+    only = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
+    means, shares = [np.zeros((0, len(constant)))], [np.zeros(0)]
+    of, levels = list[int](), list[bool]()
+    pairs = others[only[others] & told[others]]
+    for number, places in enumerate([*factors, *pairs[:, None]]):
+        here = places[told[places]]
+        high = values.values[1, here]
+        part = values.shares[1, here]
+        part = np.maximum(np.append(part, 1 - part.sum()), _NOTHING)
+        # All rows have the same constant.  With what noise says of it, predictors of levels of .002
+        # of 300,000 rows were wrong by 1, and errors of 36 levels 1.6 times as large.
+        own = across @ back[:, here]
+        own *= (high - values.means[here]) / np.maximum((own**2).sum(axis=0), _NOTHING)
+        # The mean over all is 0; of few rows this is mostly noise, and no longer than that of rows
+        # that have nothing else.
+        rest = -(own @ part[:-1]) / part[-1]
+        rest /= max(float(np.linalg.norm(rest)) * math.sqrt(part[-1]), 1.0)
+        means.append(constant + np.column_stack([own, rest]).T)
+        shares.append(part)
+        of += [number] * len(part)
+        levels += [number < len(factors)] * len(part)
+    of_factor, mean = np.array(levels, dtype=bool), np.concatenate(means)
+    effects = np.vstack([
+        values.farther[others, None] * model.found.change[others],
+        (mean[of_factor] - constant) @ model.white,
+    ])  # fmt: skip
+    return Groups(
+        model, model.white, constant, mean, np.concatenate(shares),
+        np.array(of, dtype=int), of_factor, pairs, effects, scales.units,
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.coordinates import ALIKE, Mask, Moments
+from dpreg.estimation.newton.squares import square_coordinates
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
@@ -106,6 +107,9 @@ def beginning(
     width, first = units.width, int(units.intercept)
     change, variance = np.eye(width), np.full((width, width), np.inf)
     shares, told, unseen = np.ones(width), np.ones(width, dtype=bool), list[Doubles]()
+    if first:
+        for j, row in square_coordinates(terms, scales, units):
+            change[:, j] = row
     groups = _groups(terms, scales) if first and terms.weight is None and counted else ()
     for group in groups:
         at = first + np.flatnonzero(np.isin(units.columns, group.places))

@@ -11,6 +11,7 @@ from scipy import special
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family, NegativeBinomial
 from dpreg.data.design import Terms
+from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.working_model import loss_of
 from dpreg.estimation.releases.dispersion import first_alpha
@@ -62,14 +63,9 @@ class Linearised:
     most: float = 1.0  # The largest curvature of a row, over the mean.
     # What a standard deviation of the response is worth in the linear predictor.
     scale: float = 1.0
-    # What coordinates are multiplied by to give what each regressor does to linear predictors far
-    # from its mean; None: steps may be as long as they are.
-    effects: Doubles | None = None
     # What coordinates are multiplied by to give those in which rows have unit second moments; None:
     # the curvature is the same everywhere.
     white: Doubles | None = None
-    # Shape (k,): what rows in these are multiplied by to give 1; 0 without an intercept.
-    constant: Doubles | None = None
     offset: float = 0.0  # Mean of what is added to linear predictors.
     longest: float = math.inf  # No residual is longer.
 
@@ -80,27 +76,8 @@ class Linearised:
 
     def turned(self, by: Doubles, found: Whitening) -> Linearised:
         """Go to the coordinates of `found`, with what coordinates were multiplied by."""
-        effects = None if self.effects is None else self.effects @ by
         white = None if self.white is None else self.white @ by
-        return replace(self, found=found, effects=effects, white=white)
-
-    def curvature(self, theta: Doubles) -> Doubles | None:
-        """Return the curvature at coefficients, as it would be were the rows normal.
-
-        Returns an array of shape (k, k); None: it is the same everywhere.
-        """
-        if self.white is None or self.constant is None:
-            return None
-        across, level = self.white @ theta, self.constant
-        length = max(float(level @ level), np.finfo(float).tiny)
-        along = across - float(across @ level) / length * level
-        centre = float(across @ level) / length + self.offset
-        spread = float(np.linalg.norm(along))
-        along = along / max(spread, np.finfo(float).tiny)
-        weights = self.family.curvature(np.clip(centre + spread * NODES, *self.loss.predictor))
-        return np.asarray(
-            self.white.T @ _curvature(weights, level / math.sqrt(length), along) @ self.white
-        )
+        return replace(self, found=found, white=white)
 
 
 def response_units(units: StandardUnits, scales: Scales) -> StandardUnits:
@@ -166,7 +143,8 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     squares = family.weight(predictors) ** 2 * family.variance(family.mean(predictors))
     variance = dispersion * float(WEIGHTS @ squares)
     loss = loss_of(family, scales)
-    turn = symmetric_root(_curvature(weights, level, along), centred=units.intercept)
+    matrix = at_least(normal_curvature(weights, level, along), _LEAST * curvature)
+    turn = symmetric_root(matrix, centred=units.intercept)
     rare = family.name == "binomial" or (family.events and mean < 1)
     event = max(mean, 1 - mean) if family.name == "binomial" else 1.0
     most = float(family.slope(np.zeros(1))[0])
@@ -183,9 +161,7 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
         curved=math.sqrt(curvature),
         most=max(most / curvature, 1.0),
         scale=math.sqrt(variance) / curvature,
-        effects=effects @ turn,
         white=turn,
-        constant=constant,
         offset=offset,
         longest=_longest(terms),
     )
@@ -283,16 +259,15 @@ def _expected(family: Family, mean: float | None, spread: float) -> tuple[float,
     return centre, float(WEIGHTS @ family.slope(centre + spread * NODES))
 
 
-def _curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:
-    """Return the curvature of normal rows with predictors along a direction.
+def normal_curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:
+    """Return the curvature of rows with unit second moments that are normal along a direction.
 
     weights: of predictors at the nodes.
-    level, along: shape (w,): of length 1, or 0: the direction of the intercept, and that of
-        predictors.
+    level, along: shape (w,): the direction of the intercept, of length 1, or 0, and that of
+        predictors: 1, or less where others do the rest of what these do to them.
     """
     zero, one, two = (float(WEIGHTS @ (weights * NODES**k)) for k in range(3))
     turn = np.outer(level, along)
-    matrix = zero * np.eye(len(level)) + one * (turn + turn.T)
-    matrix += (two - zero) * np.outer(along, along)
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.maximum(values, _LEAST * zero)) @ vectors.T)
+    return np.asarray(
+        zero * np.eye(len(level)) + one * (turn + turn.T) + (two - zero) * np.outer(along, along)
+    )

@@ -8,7 +8,8 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.inference.curvature import grown, held_back, likely
+from dpreg.estimation.inference.curvature import grown, held_back
+from dpreg.estimation.newton.groups import Groups
 from dpreg.estimation.newton.limits import Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.norm_tail import ONE_SIDED
@@ -58,6 +59,7 @@ class Rounds:
     path: goes on from where it begins.
     units: noisy number of rows.
     limits: where the path begins.
+    groups: None: the curvature is the same everywhere, and steps are straight.
     """
 
     def __init__(
@@ -68,16 +70,16 @@ class Rounds:
         noise: GaussianReleases,
         limits: Limits,
         model: Linearised,
+        groups: Groups | None = None,
     ) -> None:
         self.rows, self.path, self.units, self.noise = rows, path, units, noise
         self.limits, self.width = limits, limits.width
-        self.model, self._sizes = model, model.found.sizes
+        self.model, self._sizes, self._groups = model, model.found.sizes, groups
         self._aimed = self._counted = path.theta
-        self._expected = model.curvature(model.found.theta)
+        self._expected = None if groups is None else groups.curvature(model.found.theta)
         self._least = self._far
         if path.observations:
-            self._hold(path.observations[-1], last=False)
-            self._bend()
+            self._follow(path.observations[-1], last=False)
 
     @property
     def residual(self) -> float:
@@ -109,34 +111,27 @@ class Rounds:
         there = self.units * self._sizes
         seen = Observation(at, score / there, deviation / there, limit, self._cut(limit))
         self.path.add(seen)
-        self._hold(seen, last=last)
-        self._bend()
+        self._follow(seen, last=last)
 
-    def _hold(self, seen: Observation, *, last: bool) -> None:
-        """Go no farther from where a score was taken than its curvature is known.
+    def _follow(self, seen: Observation, *, last: bool) -> None:
+        """Go on as far as is likely, and to the curvature that groups of rows have there.
 
-        Nor, to where the next one is taken, than is likely: a rare level whose mean is a few times
-        what it should be has scores, and a curvature, as large.  With steps as noise has them,
-        errors of counts of 26 levels of 100,000 rows were 6 times those of maximum likelihood, for
-        2.5, and .35 of slopes had none, for .03.
+        The last score is all that its step has: it is no likelier that effects are small.
         """
-        effects = self.model.effects
-        if effects is None:
+        if self._groups is None or self._expected is None:
             return
-        way = self.path.theta - seen.at
+        path, effects = self.path, self._groups.effects
+        way = path.theta - seen.at
         if not last:
-            way = likely(way, effects, self.path.curvature, seen.deviation)
-            if self.model.family.link == "log":
-                way = grown(way, effects, self.path.inverse)
-            self.path.theta = seen.at + way
-        held = held_back(way, effects, self.path.inverse, seen.deviation, _FARTHEST)
+            way = self._groups.likely(way, path.curvature, seen.deviation)
+        if self.model.family.link == "log":
+            way = grown(way, effects, path.inverse)
+        path.theta = seen.at + way
+        held = held_back(way, effects, path.inverse, seen.deviation, _FARTHEST)
         if float(np.abs(held - way).max(initial=0.0)) > 0:
-            self.path.hold(seen.at + held)
-
-    def _bend(self) -> None:
-        here = self.model.curvature(self.path.theta)
-        if here is not None and self._expected is not None:
-            self.path.bend(here - self._expected)
+            path.hold(seen.at + held)
+        here = self._groups.curvature(path.theta)
+        path.bend(here - self._expected, float(np.linalg.eigvalsh(here)[0]))
         self._expected = here
 
     def first(self, limit: float, left: float) -> float:

@@ -37,10 +37,15 @@ def _without_limits(family: Family) -> str:
     return "unweighted score equations" if unbounded else "maximum likelihood"
 
 
-def _largest_effect(release: Release) -> float:
-    """Return the largest effect of clipping on a coefficient, in standard errors."""
+def _largest_effect(release: Release) -> float | None:
+    """Return the largest estimated effect of clipping on a coefficient, in standard errors.
+
+    None: no coefficient has an error.
+    """
     if release.covariance is None or release.clipping is None:
         return 0.0
     errors = np.sqrt(np.diag(release.covariance))
+    if np.isnan(errors).all():
+        return None
     known = errors > 0
     return float(np.max(release.clipping[known] / errors[known], initial=0.0))

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03
 # Least and largest eigenvalue of the curvature, where second moments are 1.
 _LEAST, _LARGEST = 0.1, 1e4
+# and least where it is expected to be less: what is beyond is rounding.  Without it a form of this
+# had a curvature below 0, and no inverse, in 12 of 3,218 fits of made-up released numbers.
+_FLATTEST = 1e-8
 # A difference that noise makes with less than this probability says how wrong the curvature is.  At
 # .02, one fit in twelve of a mean took noise over a short step for a curvature of .1 or 2.4: one
 # missed by ten errors, and errors were up to 17 times those of least squares.
@@ -64,6 +67,8 @@ class Path:
     start: shape (w,): where the first score is to be taken.
     bent: the curvature changes by this share over a step of length 1.
     still: a difference of scores says nothing after a step that is shorter than this.
+    told: shape (w,): coordinates of which `bend` says all that is known.  Where scores correct
+        levels, too, .92 for .95 of logits of 8 levels covered, and some missed by 5 errors.
 
     Attributes
     ----------
@@ -87,9 +92,11 @@ class Path:
         *,
         bent: float = 0.0,
         still: float = 0.0,
+        told: Flags | None = None,
     ) -> None:
         self.curvature = np.eye(len(sizes))
         self._bent, self._still, self._squares = bent, still, sizes**2
+        self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
@@ -137,10 +144,11 @@ class Path:
         """Go no farther than to `theta`."""
         self.beyond, self.theta = self.theta - theta, theta
 
-    def bend(self, change: Doubles) -> None:
-        """Add to the curvature what it is expected to be more where `theta` is."""
+    def bend(self, change: Doubles, least: float) -> None:
+        """Add to the curvature what it is expected to be more where `theta` is, or `least`."""
         values, vectors = np.linalg.eigh(self.curvature + change)
-        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
+        least = min(max(least, _FLATTEST), _LEAST)
+        self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
 
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
@@ -166,8 +174,10 @@ class Path:
         doubt = np.maximum(self.doubt, surprise * self._first)
         spread = np.diag(doubt @ step**2 + noise) + doubt * np.outer(step, step)
         moved = doubt * np.outer(np.linalg.solve(spread, fallen), step)
+        moved[self._told[:, None] | self._told] = 0.0
         values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
-        self.curvature = (vectors * np.clip(values, _LEAST, _LARGEST)) @ vectors.T
+        least = min(_LEAST, float(np.linalg.eigvalsh(self.curvature)[0]))
+        self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
         self._surprises.append(surprise)
 
     def _ways(self, theta: Doubles) -> Doubles:

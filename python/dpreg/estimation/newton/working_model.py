@@ -154,7 +154,10 @@ def range_note(family: Family, scales: Scales) -> tuple[str, ...]:
     if family.link != "log":
         return ()
     high = math.exp(predictor_range(scales)[1])
-    return (f"responses are clipped to [0, {high:.3g}], and fitted means at {high:.3g}",)
+    return (
+        f"responses are clipped to [0, {high:.3g}], and fitted means at {high:.3g}, with an effect "
+        "that is not estimated; bounds of the response replace this limit",
+    )
 
 
 def _bandwidth(scales: Scales) -> float:

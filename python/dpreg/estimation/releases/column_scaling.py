@@ -16,6 +16,7 @@ from dpreg.estimation.releases.column_sizes import (
     read_bins,
     read_magnitudes,
 )
+from dpreg.estimation.releases.level_shares import level_shares
 from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, read_rare
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
@@ -45,13 +46,8 @@ _FAR, _BINS, _ZOOMS = 0.4, 32, 3
 # Each look costs so much at most, and all of them with counts of magnitudes the second: with more,
 # 17 of 60 hazards of 60 to 400 persons had nothing left for scores.
 _LOOK, _TOGETHER = 0.04, 0.2
-# Of the squared mu, for numbers of rows of levels.  Indicators are centred by them, and have the
-# largest deviation that one can have: rows of a rare level would be long.  Centred at half of their
-# bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
-# least squares, and are 1.4 times with this and `newton/levels.py`.
-_LEVELS, LEVEL_SCALE = 0.02, 0.5
-# No count is less than this.
-_LEAST_COUNT = 0.5
+# Indicators of levels have no larger deviation.
+LEVEL_SCALE = 0.5
 # Public limits are so many scales apart, where nothing else is known of a column.  They may be far
 # too wide, so counts are taken of columns with bounds too.  Without, all coefficients of 500 and of
 # 1,000 rows with bounds ten times too wide had no error, and those of six indicators of 1,000 rows
@@ -155,7 +151,9 @@ def column_scales(
         low[j], high[j] = column.low, column.high
     if levels:
         places = np.concatenate(levels)
-        centre[places], precision = _level_shares(rows.total(LevelCounts(levels)), levels, noise)
+        rest = _TOGETHER - spent - _ZOOMS * look * bool(far)
+        counts = rows.total(LevelCounts(levels))
+        centre[places], precision = level_shares(counts, levels, noise, rest)
         scale[places] = LEVEL_SCALE
     if events:
         # A mean that is too far from its end is left by short steps, and one too near by long ones.
@@ -203,21 +201,6 @@ def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, fl
         counts = weights @ np.stack([counts, again]) / weights.sum()
         deviation = float(weights.sum() ** -0.5)
     return max(float(counts.sum()), 1.0), float(counts[1]), float(deviation)
-
-
-def _level_shares(
-    exact: ExactSums, levels: tuple[Integers, ...], noise: GaussianReleases
-) -> tuple[Doubles, float]:
-    """Release numbers of rows of each level.
-
-    Returns shares: of the rows.
-    and precision: the inverse of the deviation of the noise in them.
-    """
-    counts, deviation = noise.release("number of rows of each level", exact, noise.share(_LEVELS))
-    ends = np.cumsum([len(places) + 1 for places in levels])
-    cells = [np.maximum(of, _LEAST_COUNT) for of in np.split(counts, ends[:-1])]
-    rows = float(np.mean([of.sum() for of in cells]))
-    return np.concatenate([of[:-1] / of.sum() for of in cells]), rows / deviation
 
 
 def _share(cells: ExactSums, units: float, noise: GaussianReleases, least: float) -> float:
