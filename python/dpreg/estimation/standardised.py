@@ -19,7 +19,6 @@ from dpreg.estimation.inference.covariance import (
     EstimateError,
     clipping_bounds,
     hidden_note,
-    plausible_moments,
     user_errors,
 )
 from dpreg.estimation.inference.start import Start
@@ -130,9 +129,6 @@ class Standardised:
         to_user = units.to_user(d) if self.back is None else self.back @ units.to_user(d)
         covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
         clipping = clipping_bounds(error, to_user, hidden)
-        moments = None
-        if error is not None:
-            moments = plausible_moments(error, to_user, self.scales.trusted[of_model])
         params = to_user @ theta + units.offset(d)
         if self.back is not None:
             _, _, untold = user_errors(error, units.to_user(d), self.scales.trusted[of_model])
@@ -179,7 +175,6 @@ class Standardised:
             stats=stats,
             diagnostics=diagnostics,
             alpha=None if dispersion is None else dispersion.alpha,
-            moments=moments,
         )
 
     def _about_weights(self) -> tuple[str, ...]:
