@@ -25,6 +25,7 @@ from dpreg.data.bounds import level_places
 from dpreg.data.design import Design, Terms
 from dpreg.data.units import Units
 from dpreg.estimation.methods.effect_columns import ByArm
+from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, MomentSums
 
 LEVELS = {"arm": ["placebo", "drug"]}
@@ -169,6 +170,19 @@ def test_coefficients_by_arm_predict_as_the_rows_do():
     there = by_arm[X[:, 0].astype(int)]
     expected = there[:, 0] + (there[:, 1:] * X[:, 1:]).sum(axis=1)
     np.testing.assert_allclose(params[0] + rows @ params[1:], expected)
+
+
+def test_a_level_with_all_rows_of_both_arms_is_no_error():
+    """One count may be so large that its share is 1."""
+    terms = factors()[2]
+    columns, every = ByArm.of(terms), np.ones(11, dtype=bool)
+    ends = np.zeros(11), np.ones(11)
+    counted = Scales(
+        *ends, ends[0] + (np.arange(11) == 4), ends[1], every, ends[0], every, True, 1.0
+    )
+    scales = columns.together(counted)
+    np.testing.assert_array_equal(scales.centre[1:4], [1, 0, 0])
+    assert np.isfinite(scales.spread).all()
 
 
 def test_a_row_counts_for_one_level_of_both_arms_of_a_factor():

@@ -238,6 +238,7 @@ def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     return estimated(table.iloc[kept])
 
 
+@np.errstate(over="ignore")
 def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     """Return R squared and sigma with intervals; see `DPResults.fit_stats`."""
     if stats is None:

@@ -53,7 +53,7 @@ def combined(
 
 @np.errstate(all="ignore")  # numbers that were released may be of any size
 def remainder(
-    outcomes: Doubles, treatment: Doubles, sampling: Doubles, units: float, slopes: Doubles,
+    outcomes: Doubles, treatment: tuple[Doubles, Doubles], units: float, slopes: Doubles,
     share: float, most: Doubles, columns: tuple[Doubles, Doubles],
 ) -> Doubles:  # fmt: skip
     """Return what errors of both models together add to the variance of doubly robust means.
@@ -64,9 +64,9 @@ def remainder(
 
     outcomes, shape (2 w, 2 w): second moments of the errors of the coefficients without, then with
         the treatment.
-    treatment, shape (w, w): of those of the logistic model of the treatment.
-    sampling, shape (w, w): their covariance without noise, of which the matrix of the form is made:
-        the information is n E[e (1 - e) x x'].
+    treatment: of those of the logistic model of the treatment, shape (w, w); and their covariance
+        without noise, of which the matrix of the form is made: the information is
+        n E[e (1 - e) x x'].
     units: number of rows.
     slopes, shape (2,): mean derivative of the outcome by its linear predictor, in each arm.
     share: of rows that are treated.
@@ -75,21 +75,22 @@ def remainder(
         deviations, and second moments of these; both of shape (w, w).
     Returns: shape (2, 2): NaN if nothing is known of a coefficient.
     """
-    w, (turn, moments), spread = len(treatment), columns, share * (1 - share)
+    (turn, moments), w, spread = columns, len(columns[0]), share * (1 - share)
     twice = np.kron(np.eye(2), turn)
-    outcomes, treatment = twice @ outcomes @ twice.T, turn @ treatment @ turn.T
-    sampling = turn @ sampling @ turn.T * units
+    outcomes = twice @ outcomes @ twice.T
+    errors, sampling = (turn @ part @ turn.T for part in treatment)
+    sampling = sampling * units
     off = np.sqrt(most) / np.maximum(slopes, np.finfo(float).tiny)
-    if not all((np.abs(given) < _LARGEST).all() for given in (outcomes, treatment, sampling, off)):
+    if not all((np.abs(given) < _LARGEST).all() for given in (outcomes, errors, sampling, off)):
         return np.full((2, 2), np.nan)
     outcomes = _within(outcomes, np.repeat(off, w))
-    treatment = _within(treatment, np.full(w, spread**-0.5))
+    errors = _within(errors, np.full(w, spread**-0.5))
     form, own = _information_root(sampling, moments), []
     for k, slope in enumerate(slopes):
         part = slice(k * w, (k + 1) * w)
         squares = slope**2 * form @ outcomes[part, part] @ form.T
         own.append(slope * _no_more(squares, spread * float(most[k])) @ form)
-    errors = form @ treatment @ form.T
+    errors = form @ errors @ form.T
     kept = _no_more(errors, 1.0)
     both = np.zeros((2 * w, 2 * w))
     both[:w, :w], both[w:, w:] = -own[0] / (1 - share), own[1] / share

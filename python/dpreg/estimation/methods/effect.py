@@ -56,9 +56,12 @@ from dpreg.privacy.certificate import Part
 _OUTCOMES, _TREATMENT, _AT_LIMITS = 0.3, 0.2, 0.005
 # Noise in the outcome's model moves regression to first order.
 _REGRESSION = 0.65
-# Of the scores: of the effect, and of the mean outcome of each arm.
-_EFFECT, _MEAN = 0.6, 0.2
+# Of the scores: of the mean outcome of each arm; that of the effect has the rest.
+_MEAN = 0.2
+# Errors of models make an interval longer, by a twentieth, with this share of the variance.
+_LONGER = 0.1
 # Scores for the mean outcomes without and with the treatment, and for the difference.
+_APART = np.array([-1.0, 1.0])
 _SCORES = {"effect": (-1.0, 1.0), "untreated": (1.0, 0.0), "treated": (0.0, 1.0)}
 
 
@@ -150,25 +153,22 @@ class TreatmentEffect:
         if isinstance(fit, Declined):
             return fit
         turn = columns.coefficients(centre)
-        both = turn @ fit.params
-        lines = (
-            Line(both[: len(centre) + 1], limits, self.family),
-            Line(both[len(centre) + 1 :], limits, self.family),
-        )
+        both = np.split(turn @ fit.params, 2)
+        lines = (Line(both[0], limits, self.family), Line(both[1], limits, self.family))
         assert fit.moments is not None
         outcome = turn @ fit.moments[0] @ turn.T, turn @ fit.moments[1] @ turn.T
         residuals = None
         if common:
             residuals = residual_variance(outcome[1], self.family, known.scales.units, known.share)
         if self.estimator == "regression" or self.propensity is not None:
-            return _Models(lines, *outcome, None, residuals, _notes(fit))
+            return _Models(lines, *outcome, None, residuals, (fit,))
         of_treatment = with_levels(terms_of(treatment, others, BINOMIAL), terms)
         rows = one_row_each(design, Treatments(columns=True), of_treatment)
         scales = scales_of(known.scales, [*range(1, len(others) + 1), 0])
         fitted = spending.fit("treatment: ", rows, scales, _TREATMENT * share)
         if isinstance(fitted, Declined):
             return fitted
-        return _Models(lines, *outcome, fitted, None, _notes(fit, fitted))
+        return _Models(lines, *outcome, fitted, None, (fit, fitted))
 
     def _means(
         self, design: Design, known: Known, models: _Models, spending: Stages
@@ -183,11 +183,10 @@ class TreatmentEffect:
         if self.estimator == "regression":
             slopes = mean_slopes(design, models.lines, known.scales.units, spending)
         terms, left, fits = terms_of("score", (), GAUSSIAN), spending.left, {}
-        # The last has all that others have left.
-        for score, share in (("untreated", _MEAN), ("treated", _MEAN), ("effect", _EFFECT)):
+        for score in ("untreated", "treated", "effect"):
             made = EffectScores(models.lines, chance, self.overlap, _SCORES[score])
             rows = one_row_each(design, made, terms)
-            part = spending.left if score == "effect" else share * left
+            part = spending.left if score == "effect" else _MEAN * left
             of = models.covariance, models.residuals
             arm = None if chance is None else small_arm(known, made, *of)
             fit = spending.mean(f"{score}: ", rows, part, arm)
@@ -201,17 +200,18 @@ class TreatmentEffect:
         means, covariance, sampling = combined(
             [float(fit.params[0]) for fit in found], total + hidden, own + hidden
         )
+        of_models = np.zeros((2, 2))
         if models.treatment is not None:
-            covariance = covariance + self._remainder(means, known, models, np.diag(sampling))
+            of_models = self._remainder(means, known, models, np.diag(sampling))
         if slopes is not None:
-            covariance = covariance + slopes @ models.covariance @ slopes.T
+            of_models = slopes @ models.covariance @ slopes.T
             sampling = sampling + slopes @ models.sampling @ slopes.T
+        covariance = covariance + of_models
         if not np.diag(covariance).max() < known.scales.scale[-1] ** 2:
             # An error as large as the deviation of the outcome says nothing of its mean.
             covariance = np.full((2, 2), np.nan)
-        if self.family is BINOMIAL:
-            means = np.clip(means, 0.0, 1.0)
-        released = self._released(known, spending, means, covariance, sampling, models.notes)
+        notes = _notes(models.fits, of_models, covariance)
+        released = self._released(known, spending, means, covariance, sampling, notes)
         return released._replace(
             at_limits=at_limits, deviation=deviation,
             propensity=None if models.treatment is None else models.treatment.params,
@@ -248,7 +248,7 @@ class TreatmentEffect:
             slopes = np.clip(means, 0, 1) * (1 - np.clip(means, 0, 1))
         shares, units = np.array([1 - known.share, known.share]), known.scales.units
         return remainder(
-            models.covariance, *models.treatment.moments, units, slopes, known.share,
+            models.covariance, models.treatment.moments, units, slopes, known.share,
             own * units * shares, standardised_columns(known.scales, known.factors),
         )  # fmt: skip
 
@@ -256,6 +256,10 @@ class TreatmentEffect:
         self, known: Known, spending: Stages, means: Doubles, covariance: Doubles,
         sampling: Doubles, notes: tuple[str, ...],
     ) -> EffectRelease:  # fmt: skip
+        if not np.isfinite(means).all():  # of numbers that no noise makes
+            means, covariance = known.scales.centre[[-1, -1]], np.full((2, 2), np.nan)
+        if self.family is BINOMIAL:
+            means = np.clip(means, 0.0, 1.0)
         return EffectRelease(
             means, covariance, sampling, known.scales.units, known.share * known.scales.units,
             None, 0.0, None, tuple(spending.parts), notes,
@@ -270,13 +274,15 @@ class _Models(NamedTuple):
     sampling: Doubles
     treatment: Release | None
     residuals: float | None  # Their variance, NaN if not known; None: an arm has its own slopes.
-    notes: tuple[str, ...]
+    fits: tuple[Release, ...]
 
 
-def _notes(*fits: Release) -> tuple[str, ...]:
+def _notes(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> tuple[str, ...]:
     """Return the notes of models, whose coefficients are not shown and need no errors."""
     notes = [note for fit in fits for note in fit.notes if "not estimable" not in note]
-    if any(fit.covariance is not None and np.isnan(fit.covariance).any() for fit in fits):
+    hidden = any(np.isnan(_errors(fit)[0]).any() for fit in fits)
+    part, whole = (_APART @ of @ _APART for of in (of_models, covariance))
+    if hidden and part > _LONGER * whole:
         notes.append(
             "the models have coefficients that are not estimable at this eps, which makes the "
             "interval longer; fewer covariates, more rows or a larger eps make it shorter"

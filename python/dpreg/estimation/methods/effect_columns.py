@@ -16,6 +16,9 @@ from dpreg.data.design import Terms
 from dpreg.estimation.releases.column_scaling import LEVEL_SCALE
 from dpreg.estimation.releases.standardisation import Scales
 
+# No share of levels is farther from 0 and 1, but where one count is so much larger than all others.
+_NOTHING = 1e-15
+
 
 def terms_of(response: str, names: tuple[str, ...], family: Family) -> Terms:
     """Return the terms of rows that an expansion makes."""
@@ -138,7 +141,7 @@ class ByArm:
         centre, spread = found.centre.copy(), found.spread.copy()
         for at in np.flatnonzero(self.arms == TREATED):
             share, place = float(scales.centre[1 + at]), 1 + self.covariates[at]
-            precision = scales.spread[1 + at] / (share * (1 - share))
+            precision = scales.spread[1 + at] / max(share * (1 - share), _NOTHING)
             centre[place] = min(centre[place] + share, 1.0)
             spread[place] = centre[place] * (1 - centre[place]) * precision
         return replace(found, centre=centre, spread=spread)

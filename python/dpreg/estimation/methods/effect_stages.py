@@ -176,6 +176,7 @@ def _is_small(share: float) -> bool:
     return SQUARES_KEPT * share < 1
 
 
+@np.errstate(all="ignore")  # numbers that were released may be of any size
 def small_arm(
     known: Known, scores: EffectScores, covariance: Doubles, residuals: float | None
 ) -> SmallArm | None:
@@ -201,17 +202,18 @@ def small_arm(
         return None
     centre, spread = np.append(1.0, own.centre[1:-1]), np.append(0.0, own.scale[1:-1])
     moments, w = np.outer(centre, centre) + np.diag(spread**2), len(centre)
+    size = min(max(float(own.scale[-1]), 1 / FARTHEST), FARTHEST)
     middle = squares = longest = 0.0
     for arm in arms:
         weight, line = scores.weights[arm], scores.outcomes[arm]
         part = slice(arm * w, (arm + 1) * w)
-        slope = line.family.slope(line.predictor(centre[None, 1:]))[0] / own.scale[-1]
+        slope = line.family.slope(line.predictor(centre[None, 1:]))[0] / size
         # By the errors of the model, which may not be known, or by how its means differ.
         apart = line.params.copy()
         apart[0] -= line.family.predictor(float(own.centre[-1]))
         offs = (covariance[part, part] * moments).sum(), apart @ moments @ apart
         off = float(np.clip(np.fmin(*offs) * slope**2, 0.0, _MOST_OFF))
-        residual = float(own.scale[-1]) ** 2 * (1 + float(np.nan_to_num(off)))
+        residual = size**2 * (1 + float(np.nan_to_num(off)))
         if residuals is not None and not math.isnan(residuals):
             residual = float(np.clip(residuals, residual / _LESS_VARIED, residual * _MORE_VARIED))
         middle += weight * float(line.mean(centre[None, 1:])[0])
