@@ -4,7 +4,8 @@
 #'
 #' `dp_lm(fit_stats = TRUE)` spends 5% of the squared mu of the fit on R squared and sigma, the root mean
 #' square of residuals; `diagnostics = TRUE` 10% on noisy numbers of rows by fitted mean and residual. Both
-#' are for the released coefficients, including their noise.
+#' are for the released coefficients, including their noise. The interval of sigma is that of its
+#' logarithm.
 #'
 #' @param object,x A fit made by [dp_lm()] or [dp_glm()].
 #' @param level Probability with which the intervals cover.
@@ -27,8 +28,11 @@ fit_stats <- function(object, level = 0.95) {
   estimate <- c(stats$rsquared, sigma)
   error <- c(stats$rsquared_error, stats$scale_error / (2 * sigma))
   margin <- stats::qnorm(0.5 + level / 2) * error
+  # Limits of sigma are those of its logarithm.
+  times <- exp(margin[2L] / sigma)
   cbind(estimate = c("R-squared" = estimate[1L], sigma = estimate[2L]), "std err" = error,
-        lower = pmax(estimate - margin, c(-Inf, 0)), upper = pmin(estimate + margin, c(1, Inf)))
+        lower = c(estimate[1L] - margin[1L], sigma / times),
+        upper = c(min(estimate[1L] + margin[1L], 1), sigma * times))
 }
 
 stats_of <- function(object, what) {

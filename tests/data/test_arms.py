@@ -21,9 +21,12 @@ from dpreg.data.arms import (
     Treatments,
     one_row_each,
 )
+from dpreg.data.bounds import level_places
 from dpreg.data.design import Design, Terms
 from dpreg.data.units import Units
-from dpreg.estimation.releases.statistics import EventCounts, MomentSums
+from dpreg.estimation.methods.effect_columns import ByArm
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, MomentSums
 
 LEVELS = {"arm": ["placebo", "drug"]}
 LIMITS = np.array([[-3.0, 3.0], [0.0, 1.0]])
@@ -37,7 +40,9 @@ EXPANSIONS = {
     "alone": Alone(),
     "treatments": Treatments(columns=True),
     "treatments alone": Treatments(columns=False),
-    "interacted": Interacted(np.array([0.5, 0.3])),
+    "interacted": Interacted(
+        np.array([0, 1, 1, 0]), np.array([0, 1, 2, 2]), np.array([0.0, 0.0, 0.0, 0.5])
+    ),
     "scores": EffectScores(LINES[:2], CHANCE, (0.2, 0.8), (-1.0, 1.0)),
     "scores of risks": EffectScores(LINES[2:], 0.5, (0.05, 0.95), (0.0, 1.0)),
     "predictions": EffectScores(LINES[:2], None, (0.05, 0.95), (1.0, 0.0)),
@@ -71,6 +76,12 @@ def test_a_row_is_a_function_of_its_record_whichever_others_are_there(name):
         fewer, other, _ = expansion(X[left], y[left])
         np.testing.assert_array_equal(fewer, np.delete(rows, here, axis=0))
         np.testing.assert_array_equal(other, np.delete(response, here))
+
+
+def test_covariates_are_there_in_the_rows_of_their_arm():
+    X, y = np.array([[0.0, 3.0, 1.0], [1.0, 5.0, 1.0]]), np.zeros(2)
+    rows, _, _ = EXPANSIONS["interacted"](X, y)
+    np.testing.assert_array_equal(rows, [[0, 3, 1, 0, 0], [1, 5, 0, 1, 4.5]])
 
 
 @pytest.mark.parametrize("length", [7, 64, 1000])
@@ -133,3 +144,66 @@ def test_scores_are_those_of_the_definition():
     wanted = m[1] - m[0] + t * (y - m[1]) / e - (1 - t) * (y - m[0]) / (1 - e)
     np.testing.assert_allclose(EXPANSIONS["scores"](X, y)[1], wanted, rtol=1e-12)
     assert EXPANSIONS["limits"](X, y)[1].mean() > 0.1
+
+
+def factors(n=500):
+    rng = np.random.default_rng(n)
+    a, b = rng.integers(0, 4, n), rng.integers(0, 2, n)
+    levels = np.column_stack([a == 1, a == 2, a == 3, b == 1]) * 1.0
+    X = np.column_stack([rng.integers(0, 2, n), levels[:, :3], rng.normal(size=n), levels[:, 3]])
+    names = ("t", "a[1]", "a[2]", "a[3]", "x", "b[1]")
+    groups = {"t": ("t",), "a": names[1:4], "x": ("x",), "b": ("b[1]",)}
+    terms = Terms("y", names, True, ranges=dict.fromkeys((*names[1:4], "b[1]"), (0.0, 1.0)),
+                  groups=groups)  # fmt: skip
+    return X, rng.normal(size=n), terms
+
+
+def test_coefficients_by_arm_predict_as_the_rows_do():
+    X, y, terms = factors()
+    columns, centre = ByArm.of(terms).apart, np.array([0.2, 0.3, 0.1, 0.7, 0.5])
+    rows, _, _ = columns.rows(centre)(X, y)
+    assert columns.terms("y", terms, GAUSSIAN).names == (
+        "t", "a[1]", "a[2]", "a[3]", "t:a[1]", "t:a[2]", "t:a[3]", "x", "b[1]", "t:b[1]", "t:x"
+    )  # fmt: skip
+    params = np.random.default_rng(1).normal(size=1 + rows.shape[1])
+    by_arm = (columns.coefficients(centre) @ params).reshape(2, -1)
+    there = by_arm[X[:, 0].astype(int)]
+    expected = there[:, 0] + (there[:, 1:] * X[:, 1:]).sum(axis=1)
+    np.testing.assert_allclose(params[0] + rows @ params[1:], expected)
+
+
+def test_a_level_with_all_rows_of_both_arms_is_no_error():
+    """One count may be so large that its share is 1."""
+    terms = factors()[2]
+    columns, every = ByArm.of(terms), np.ones(11, dtype=bool)
+    ends = np.zeros(11), np.ones(11)
+    counted = Scales(
+        *ends, ends[0] + (np.arange(11) == 4), ends[1], every, ends[0], every, True, 1.0
+    )
+    scales = columns.together(counted)
+    np.testing.assert_array_equal(scales.centre[1:4], [1, 0, 0])
+    assert np.isfinite(scales.spread).all()
+
+
+def test_a_row_counts_for_one_level_of_both_arms_of_a_factor():
+    X, y, terms = factors(60)
+    columns = ByArm.of(terms)
+    of = columns.terms("y", terms, GAUSSIAN)
+    places = level_places(of)
+    assert [len(group) for group in places] == [6, 2]
+
+    def counts(kept):
+        design = Design.of(X[kept], y[kept], terms)
+        return one_row_each(design, columns.rows(np.zeros(5)), of).total(LevelCounts(places))
+
+    every = counts(np.arange(60))
+    treated = X[:, 0] == 1
+    arms = [X[~treated], X[treated]]
+    expected = np.concatenate([arm[:, 1:4].sum(axis=0) for arm in arms])
+    np.testing.assert_array_equal(opened(every)[:6], expected)
+    assert opened(every)[6] == 60 - expected.sum()
+    for left in range(60):
+        fewer = counts(np.delete(np.arange(60), left))
+        moved = np.linalg.norm((opened(every) - opened(fewer)).astype(float))
+        assert moved == pytest.approx(np.sqrt(2))
+        assert moved <= every.sensitivity

@@ -10,6 +10,7 @@ from methods.tables import steep
 
 import dpreg
 from dpreg.base.families import family_from
+from dpreg.data.arms import EffectScores, Line
 from dpreg.estimation.inference.effect import (
     combined,
     remainder,
@@ -17,6 +18,10 @@ from dpreg.estimation.inference.effect import (
     scores_by_models,
     without_noise,
 )
+from dpreg.estimation.methods.effect_columns import ByArm
+from dpreg.estimation.methods.effect_stages import Known, small_arm
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
+from dpreg.estimation.releases.standardisation import Scales
 
 
 def test_three_estimates_are_put_together_by_their_noise():
@@ -43,12 +48,16 @@ def test_three_estimates_are_put_together_when_one_has_hardly_any_noise():
     np.testing.assert_array_equal(covariance, np.zeros((2, 2)))
 
 
-@pytest.mark.parametrize("variance", [-1e-12, 0.0, np.nan])
-def test_a_variance_that_rounding_made_negative_is_none(variance):
+PLAIN = np.eye(2), np.eye(2)
+ANY = np.full(2, 1e6)
+
+
+@pytest.mark.parametrize("variance", [-1e-12, 0.0, 1e-300, 1e95, 1e308, np.nan])
+def test_a_variance_that_rounding_made_negative_is_no_error(variance):
     """The pseudoinverse of what is no number raises an error, in a call that was paid for."""
     treatment = np.diag([variance, 1.0])
-    found = remainder(np.eye(4), treatment, np.ones(2), 100.0, np.ones(2), 0.5)
-    assert np.isnan(found).all()
+    found = remainder(np.eye(4), (treatment, treatment), 100.0, np.ones(2), 0.5, ANY, PLAIN)
+    assert np.isnan(found).all() == (not abs(variance) < 1e100)
 
 
 def test_the_remainder_is_the_variance_of_the_product_of_errors():
@@ -60,15 +69,73 @@ def test_the_remainder_is_the_variance_of_the_product_of_errors():
     own = np.linalg.inv(information)
     treatment = 3 * own
     outcomes = np.kron(np.array([[1.0, 0.2], [0.2, 0.5]]), np.array([[0.02, 0.005], [0.005, 0.03]]))
-    found = remainder(outcomes, treatment, np.sqrt(np.diag(own)), n, np.ones(2), share)
+    found = remainder(outcomes, (treatment, own), n, np.ones(2), share, ANY, PLAIN)
     g = rng.multivariate_normal(np.zeros(w), treatment, 40_000)
     d = rng.multivariate_normal(np.zeros(2 * w), outcomes, 40_000)
     moment = x.T @ x / n
     without = share * np.einsum("ri,ij,rj->r", g, moment, d[:, :w])
     treated = -(1 - share) * np.einsum("ri,ij,rj->r", g, moment, d[:, w:])
     np.testing.assert_allclose(found, np.cov(without, treated), rtol=0.05)
-    assert np.isnan(remainder(outcomes * np.nan, treatment, np.ones(w), n, np.ones(2), 0.3)).all()
+    turn = np.array([[1.0, 40.0], [0.0, 0.2]])
+    other, twice = np.linalg.inv(turn), np.kron(np.eye(2), np.linalg.inv(turn))
+    turned = twice @ outcomes @ twice.T, *(other @ of @ other.T for of in (treatment, own))
+    again = remainder(turned[0], turned[1:], n, np.ones(2), share, ANY, (turn, np.eye(2)))
+    np.testing.assert_allclose(again, found)
+    unknown = remainder(outcomes * np.nan, (treatment, own), n, np.ones(2), 0.3, ANY, PLAIN)
+    assert np.isnan(unknown).all()
     np.testing.assert_allclose(without_noise(treatment, np.sqrt(np.diag(own))), own)
+
+
+def test_a_level_of_which_nothing_is_known_adds_no_more_than_its_rows_can():
+    """Its errors are 100, in logits; it has 2 of 100 rows, and no sampling error at all."""
+    n, share, columns = 5000, 0.4, (np.diag([1.0, 0.5]), np.diag([1.0, 0.0196 / 0.25]))
+    own = np.diag([1 / (0.24 * n), 0.0])
+    treatment, outcomes = np.diag([1 / (0.24 * n), 1e4]), np.diag([1e-3, 1e4, 1e-3, 1e4])
+    found = remainder(
+        outcomes, (treatment, own), n, np.full(2, 0.2), share, np.full(2, 0.2), columns
+    )
+    assert 0 < found[0, 0] < 0.06**2
+    less = remainder(
+        outcomes, (treatment, own), n, np.full(2, 0.2), share, np.full(2, 0.01), columns
+    )
+    assert less[0, 0] < found[0, 0]
+
+
+def stops(n, seed):
+    """Return rows with factors of which some levels are rare, and a rare outcome."""
+    rng = np.random.default_rng(seed)
+    a = rng.choice(8, n, p=[0.02, 0.3, 0.23, 0.15, 0.1, 0.1, 0.06, 0.04])
+    b = rng.choice(3, n, p=[0.5, 0.4, 0.1])
+    t = rng.random(n) < 1 / (1 + np.exp(-(0.3 + 0.15 * (a - 3) - 0.3 * b)))
+    y = rng.random(n) < 1 / (1 + np.exp(-(-3 + 0.2 * a + 0.3 * b + 0.5 * t)))
+    return pd.DataFrame({"a": pd.Categorical(a), "b": pd.Categorical(b), "t": t * 1, "y": y * 1})
+
+
+@pytest.mark.parametrize("n", [5000, 20_000])
+def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
+    """Every error was blank: levels in the arms were columns like others, and hid it."""
+    data = stops(400_000, 0)
+    cells = data.groupby(["a", "b"], observed=True)
+    each = cells.apply(lambda of: of["y"][of["t"] == 1].mean() - of["y"][of["t"] == 0].mean())
+    truth = float(np.average(each, weights=cells.size()))
+    off, said = [], []
+    for seed in range(8):
+        fit = dpreg.dp_effect("y ~ a + b", stops(n, 1 + seed), 1.0, treatment="t",
+                              family="binomial", rng=seed)  # fmt: skip
+        off.append((fit.effect - truth) / fit.se)
+        said.append("interval longer" in " ".join(fit.notes))
+        assert fit.se < (0.05 if n == 5000 else 0.01)
+    assert np.isfinite(off).all()
+    assert np.abs(off).max() < 3
+    assert any(said) == (n == 5000)
+    assert "T." not in " ".join(fit.notes)
+
+
+def test_regression_has_an_error_where_levels_of_factors_are_rare():
+    """Errors of levels were lengthened one by one, and with them a rare reference was not known."""
+    fit = dpreg.dp_effect("y ~ a + b", stops(20_000, 1), 1.0, treatment="t", family="binomial",
+                          method="regression", rng=0)  # fmt: skip
+    assert fit.se < 0.02
 
 
 OUTCOMES = [("gaussian", sm.families.Gaussian()), ("binomial", sm.families.Binomial())]
@@ -109,6 +176,39 @@ def test_models_of_any_size_are_no_error(name, size):
     )
     assert np.isfinite(found).all()
     assert (found >= 0).all()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+def test_scores_of_a_small_arm_are_of_any_size(size):
+    one, every = np.ones(3), np.ones(3, dtype=bool)
+    scales = Scales(-one, one, 0 * one, np.array([1, 1, size]), every, one, every, True, 900.0)
+    lines = [Line(np.full(2, size), np.array([[-1.0, 1.0]]), family_from("gaussian"))] * 2
+    scores = EffectScores(tuple(lines), 0.02, (0.02, 0.98), (-1.0, 1.0))
+    known = Known(scales, 0.02, ByArm.common(1), scales, ())
+    found = small_arm(known, scores, np.full((4, 4), size), None)
+    assert np.isfinite([*found.scales.low, *found.scales.high, *found.scales.scale]).all()
+    assert np.isfinite(found.rare).all()
+
+
+@pytest.mark.parametrize("numbers", [-1e18, -50.0, 0.0, 50.0, 1e18])
+@pytest.mark.parametrize("method", ["aipw", "regression", "difference"])
+def test_means_of_an_outcome_of_0_and_1_are_that_whatever_is_released(method, numbers, monkeypatch):
+    release, made = GaussianReleases.release, []
+
+    def other(self, label, exact, mu):
+        found = release(self, label, exact, mu)
+        made.append(label)
+        if len(made) < 6:
+            return found
+        return Noisy(np.full_like(found.values, numbers), found.scale)
+
+    monkeypatch.setattr(GaussianReleases, "release", other)
+    data = stops(2000, 1)
+    right = "1" if method == "difference" else "b"
+    found = dpreg.dp_effect(f"y ~ {right}", data, 1.0, treatment="t", method=method,
+                            family="binomial", rng=1)  # fmt: skip
+    if found.released:
+        assert (np.abs(found.means - 0.5) <= 0.5).all()
 
 
 def test_sampling_errors_say_how_large_residuals_are():

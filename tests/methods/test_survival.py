@@ -318,3 +318,20 @@ def test_the_first_rows_in_time_of_a_person_are_those_that_are_used():
     alone = dpreg.dp_survival(formula, first, 20.0, 1e-6, **asked)
     off = (fit.params - alone.params)[["x", "z"]] / alone.bse[["x", "z"]]
     assert off.abs().max() < 0.5
+
+
+def test_covariates_with_a_long_tail_are_named():
+    """A stranger found .55 of the intervals of one covered, and .96 of those of its logarithm."""
+    rng, n = np.random.default_rng(1), 8000
+    size, age = rng.gamma(2, 0.7, n) ** 1.5, rng.uniform(50, 90, n)
+    time = rng.exponential(10 / (1 + np.minimum(size, 3)))
+    data = {"time": np.minimum(time, 9), "died": (time < 9) * 1, "size": size, "age": age,
+            "sex": rng.integers(0, 2, n)}  # fmt: skip
+
+    def said(right):
+        fit = dpreg.dp_survival(f"Surv(time, died) ~ {right}", data, 1.0, cuts=[1, 3, 9], rng=1)
+        return " ".join(fit.notes)
+
+    assert "long tails: size; " in said("size + age + sex")
+    assert "try log(size)" in said("size + age + sex")
+    assert "tail" not in said("np.log(size) + age + sex")

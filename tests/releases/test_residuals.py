@@ -25,6 +25,7 @@ from dpreg.estimation.releases.residuals import (
     ResidualMagnitudes,
     ResidualSums,
 )
+from dpreg.results.predict import stats_table
 
 FAMILIES = [GAUSSIAN, BINOMIAL, POISSON, GAMMA, NegativeBinomial(0.5), Quantile(0.3)]
 CELLS = [0.0, 1.0, -3.7, 1e9, -1e300, 5e-324, np.nan, np.inf, -np.inf]
@@ -156,6 +157,18 @@ def test_what_was_asked_for_is_released_within_the_same_allowance(method):
     again = dpreg.DPResults.from_json(fit.to_json())
     assert again.stats == fit.stats
     np.testing.assert_array_equal(again.diagnostics.counts, fit.diagnostics.counts)
+
+
+def test_the_interval_of_sigma_is_that_of_its_logarithm():
+    """One of a positive number that is not: 0 was inside where its error was half as large."""
+    stats = FitStats(0.97, 0.02, 4.0, 4.0, 9.0)
+    found = stats_table(stats, 0.05)
+    low, high = found.loc["sigma", ["lower", "upper"]]
+    assert low > 0
+    assert low * high == pytest.approx(4.0)
+    assert np.log(high / low) == pytest.approx(2 * 1.959964 * 1.0 / 2.0)
+    assert found.loc["R-squared", "upper"] == 1
+    assert stats_table(FitStats(np.nan, np.nan, np.nan, np.nan, 9.0), 0.05).isna().all(axis=None)
 
 
 def test_prediction_intervals_hold_new_observations():

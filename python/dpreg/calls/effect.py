@@ -199,6 +199,7 @@ def _about_estimate(found: EffectRelease, options: TreatmentEffect) -> tuple[str
     """Say what the effect depends on, from released numbers."""
     notes = list(dict.fromkeys(found.notes))
     if not np.isfinite(found.covariance).all():
+        notes = [note for note in notes if "not estimable" not in note]
         notes.insert(0, (
             "the standard error of the effect is not estimable at this eps, as one of the models "
             "has coefficients that are not; take fewer covariates, more rows or a larger eps"

@@ -59,16 +59,26 @@ class Treatments:
         return np.ascontiguousarray(others), np.array(X[:, 0]), _ones(y)
 
 
+# Rows that have a column of `Interacted`: those of both arms, or of one of them; others have 0.
+BOTH, UNTREATED, TREATED = 0, 1, 2
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Interacted:
-    """The treatment, the covariates, and the treatment times the first of them."""
+    """The treatment, and covariates in all rows or in those of one arm."""
 
-    centre: Doubles  # Shape (j,): taken off these covariates before they are multiplied.
+    # Shape (m,), of each column:
+    covariates: Integers  # Its place among the covariates.
+    arms: Integers  # BOTH, UNTREATED or TREATED.
+    centre: Doubles  # What is taken off first.
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
+        treated, values = X[:, 0], X[:, 1:][:, self.covariates]
+        there = np.column_stack([np.ones(len(y)), 1 - treated, treated])[:, self.arms]
         with np.errstate(all="ignore"):
-            products = _finite(X[:, :1] * (X[:, 1 : 1 + len(self.centre)] - self.centre))
-        return np.column_stack([X, products]), np.array(y), _ones(y)
+            own = _finite((values - self.centre) * there)
+        found = np.where(self.arms == BOTH, values, own)
+        return np.column_stack([treated, found]), np.array(y), _ones(y)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -72,6 +72,8 @@ class Release:
     estimand: Estimand | None = None  # What `params` estimate.
     start: Start | None = None  # For later fits.
     alpha: float | None = None  # Dispersion of the family, where it was estimated.
+    # Second moments of errors, and of those of sampling; see `plausible_moments`.
+    moments: tuple[Doubles, Doubles] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,7 +233,8 @@ class DPResults(Saved, LinearTests):
     def fit_stats(self, alpha: float = 0.05) -> pd.DataFrame:
         """Return R squared, and sigma, the root of `scale`, with intervals.
 
-        Both are of the released line, noise in its coefficients included.
+        Both are of the released line, noise in its coefficients included.  The interval of sigma is
+        that of its logarithm.
 
         Returns
         -------

@@ -238,6 +238,7 @@ def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     return estimated(table.iloc[kept])
 
 
+@np.errstate(over="ignore")
 def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     """Return R squared and sigma with intervals; see `DPResults.fit_stats`."""
     if stats is None:
@@ -246,12 +247,17 @@ def stats_table(stats: FitStats | None, alpha: float) -> pd.DataFrame:
     estimates = np.array([stats.rsquared, stats.sigma])
     errors = np.array([stats.rsquared_error, stats.sigma_error])
     margin = NORMAL.critical_value(alpha) * errors
+    # Limits of sigma are those of its logarithm.
+    factor = np.exp(margin[1] / estimates[1]) if estimates[1] > 0 else np.nan
     return pd.DataFrame(
         {
             "estimate": estimates,
             "std err": errors,
-            "lower": np.fmax(estimates - margin, [-np.inf, 0.0]) + 0 * estimates,
-            "upper": np.fmin(estimates + margin, [1.0, np.inf]) + 0 * estimates,
+            "lower": [estimates[0] - margin[0], estimates[1] / factor],
+            "upper": [
+                np.fmin(estimates[0] + margin[0], 1.0 + 0 * estimates[0]),
+                estimates[1] * factor,
+            ],
         },
         index=pd.Index(["R-squared", "sigma"], name="statistic"),
     )

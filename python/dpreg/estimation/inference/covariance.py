@@ -139,6 +139,24 @@ def user_errors(
     return covariance, np.where(hidden, np.nan, sampling), hidden
 
 
+def plausible_moments(
+    error: EstimateError, to_user: Doubles, trusted: Flags
+) -> tuple[Doubles, Doubles]:
+    """Return second moments of errors, and of those of sampling alone, in user units.
+
+    Also of coefficients that are hidden, which may be as far off as is plausible: of what many
+    coefficients make together more may be known than of one.
+
+    trusted: as of `user_errors`; NaN where limits are not.
+    """
+    d = len(trusted) - 1
+    known = np.append(np.ones(len(to_user) - d, dtype=bool), trusted[:-1] | ~to_user[-d:].any(1))
+    found = error.sampling + error.privacy + error.hidden, error.sampling
+    moments, sampling = (to_user @ part @ to_user.T for part in found)
+    moments[~known, :] = moments[:, ~known] = np.nan
+    return moments, sampling
+
+
 def clipping_bounds(error: EstimateError | None, to_user: Doubles, hidden: Flags) -> Doubles | None:
     """Return the estimated effect of clipping on each coefficient, in user units; NaN: hidden.
 

@@ -11,6 +11,11 @@ from dpreg.base.families import BINOMIAL, Family
 
 # Linear predictors of the treatment are averaged as if normal, at so many points.
 _POINTS = 41
+# Eigenvalues below this share of the usual one are 0.
+_NOTHING = 1e-6
+# Nothing is known of what is larger, and a row says no more of a coefficient than the inverse of
+# this: 1/4 times its square, but for what second moments say wrongly.
+_LARGEST, _LEAST = 1e100, 1e-3
 
 
 def combined(
@@ -46,41 +51,92 @@ def combined(
     return means, sampling + of_noise, sampling
 
 
+@np.errstate(all="ignore")  # numbers that were released may be of any size
 def remainder(
-    outcomes: Doubles, treatment: Doubles, sampling: Doubles, units: float,
-    slopes: Doubles, share: float,
+    outcomes: Doubles, treatment: tuple[Doubles, Doubles], units: float, slopes: Doubles,
+    share: float, most: Doubles, columns: tuple[Doubles, Doubles],
 ) -> Doubles:  # fmt: skip
     """Return what errors of both models together add to the variance of doubly robust means.
 
     To second order a mean is off by the product of the errors of the two models, averaged over
-    rows: a bilinear form in errors of coefficients, which are independent given the rows.
+    rows: a bilinear form in errors of coefficients, which are independent given the rows.  Those of
+    coefficients that are not estimable are no more than what models may be off by at all.
 
-    outcomes, shape (2 w, 2 w): covariance of the coefficients without, then with the treatment.
-    treatment, shape (w, w): of those of the logistic model of the treatment.
-    sampling, shape (w,): standard errors of the latter without noise, of which the matrix of the
-        form is made: the information is n E[e (1 - e) x x'].
+    outcomes, shape (2 w, 2 w): second moments of the errors of the coefficients without, then with
+        the treatment.
+    treatment: of those of the logistic model of the treatment, shape (w, w); and their covariance
+        without noise, of which the matrix of the form is made: the information is
+        n E[e (1 - e) x x'].
     units: number of rows.
     slopes, shape (2,): mean derivative of the outcome by its linear predictor, in each arm.
     share: of rows that are treated.
-    Returns: shape (2, 2): NaN if a coefficient has no standard error.
+    most, shape (2,): mean squares of the errors of predicted outcomes are no more.
+    columns: what coefficients are multiplied by to be those of columns about their means, in
+        deviations, and second moments of these; both of shape (w, w).
+    Returns: shape (2, 2): NaN if nothing is known of a coefficient.
     """
-    w = len(treatment)
-    with np.errstate(all="ignore"):  # rounding may have made a variance 0, or less
-        errors = np.sqrt(np.diag(treatment))
-        alike = treatment / np.outer(errors, errors)
-    if not all(np.isfinite(given).all() for given in (outcomes, alike, sampling)):
+    (turn, moments), w, spread = columns, len(columns[0]), share * (1 - share)
+    twice = np.kron(np.eye(2), turn)
+    outcomes = twice @ outcomes @ twice.T
+    errors, sampling = (turn @ part @ turn.T for part in treatment)
+    sampling = sampling * units
+    off = np.sqrt(most) / np.maximum(slopes, np.finfo(float).tiny)
+    if not all((np.abs(given) < _LARGEST).all() for given in (outcomes, errors, sampling, off)):
         return np.full((2, 2), np.nan)
-    form = np.linalg.pinv(alike, hermitian=True) / np.outer(sampling, sampling) / units
-    forms = (-form * slopes[0] / (1 - share), form * slopes[1] / share)
-    return np.array(
-        [
-            [
-                np.trace(treatment @ a @ outcomes[i * w : (i + 1) * w, j * w : (j + 1) * w] @ b)
-                for j, b in enumerate(forms)
-            ]
-            for i, a in enumerate(forms)
-        ]
-    )
+    outcomes = _within(outcomes, np.repeat(off, w))
+    errors = _within(errors, np.full(w, spread**-0.5))
+    form, own = _information_root(sampling, moments), []
+    for k, slope in enumerate(slopes):
+        part = slice(k * w, (k + 1) * w)
+        squares = slope**2 * form @ outcomes[part, part] @ form.T
+        own.append(slope * _no_more(squares, spread * float(most[k])) @ form)
+    errors = form @ errors @ form.T
+    kept = _no_more(errors, 1.0)
+    both = np.zeros((2 * w, 2 * w))
+    both[:w, :w], both[w:, w:] = -own[0] / (1 - share), own[1] / share
+    made = (both @ outcomes @ both.T).reshape(2, w, 2, w)
+    return np.asarray(np.einsum("ab,ibja->ij", kept @ errors @ kept.T, made))
+
+
+def _within(moments: Doubles, most: Doubles) -> Doubles:
+    """Return second moments of coefficients that are no farther off than so much."""
+    errors = np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
+    kept = np.minimum(1.0, most / errors)
+    return np.asarray(moments * np.outer(kept, kept))
+
+
+def _information_root(sampling: Doubles, moments: Doubles) -> Doubles:
+    """Return R for R'R the information of a row on coefficients.
+
+    sampling: the covariance of coefficients times the number of rows.
+    moments: second moments of rows, which say what the covariance does not: of levels that were
+        left out it has nothing.
+    """
+    values, vectors = np.linalg.eigh(moments)
+    root = vectors * np.sqrt(np.maximum(values, _NOTHING))
+    values, vectors = np.linalg.eigh(root.T @ sampling @ root)
+    usual = max(float(np.median(values)), np.finfo(float).tiny)
+    values = np.maximum(np.where(values > _NOTHING * usual, values, usual), _LEAST)
+    return np.asarray((vectors / np.sqrt(values)).T @ root.T)
+
+
+def _no_more(squares: Doubles, most: float) -> Doubles:
+    """Return the matrix that takes off second moments, of the largest first, what is too much.
+
+    squares, shape (w, w); their trace is to be no more than `most`.
+    """
+    values, vectors = np.linalg.eigh(squares)
+    values = np.maximum(values, 0.0)
+    level = values[-1]
+    # The others have what they have: so much is left for the k largest, each.
+    for k in range(1, len(values) + 1):
+        if values.sum() <= most:
+            break
+        level = max((most - values[: len(values) - k].sum()) / k, 0.0)
+        if k == len(values) or level >= values[len(values) - k - 1]:
+            break
+    kept = np.sqrt(np.minimum(1.0, level / np.maximum(values, np.finfo(float).tiny)))
+    return np.asarray((vectors * kept) @ vectors.T)
 
 
 @np.errstate(all="ignore")  # numbers that were released may be of any size

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
 from dpreg.base.passes import expect
@@ -16,9 +15,7 @@ from dpreg.data.arms import (
     AtLimits,
     EffectScores,
     InArms,
-    Interacted,
     Line,
-    Slopes,
     Treatments,
     one_row_each,
 )
@@ -32,32 +29,39 @@ from dpreg.estimation.inference.effect import (
     scores_by_models,
     without_noise,
 )
+from dpreg.estimation.methods.effect_columns import (
+    ByArm,
+    of_level,
+    scales_of,
+    standardised_columns,
+    terms_of,
+    with_levels,
+)
 from dpreg.estimation.methods.effect_stages import (
     Known,
     Stages,
-    by_arm,
     few_in_arm,
     known_scales,
-    of_level,
-    scales_interacted,
-    scales_of,
+    mean_slopes,
     small_arm,
-    terms_of,
 )
 from dpreg.estimation.newton.fit import newton_passes
 from dpreg.estimation.releases.limits import regressor_limits
-from dpreg.estimation.releases.statistics import EventCounts, MomentSums
+from dpreg.estimation.releases.statistics import EventCounts
 from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
 
-# Of the squared mu that scales leave: models of the outcome and of the treatment, the count of rows
-# at the limits, and mean derivatives.  Scores have the rest, which is what tells.
-_OUTCOMES, _TREATMENT, _AT_LIMITS, _SLOPES = 0.3, 0.2, 0.005, 0.03
+# Of the squared mu that scales leave: models of the outcome and of the treatment, and the count of
+# rows at the limits.  Scores have the rest, which is what tells.
+_OUTCOMES, _TREATMENT, _AT_LIMITS = 0.3, 0.2, 0.005
 # Noise in the outcome's model moves regression to first order.
 _REGRESSION = 0.65
-# Of the scores: of the effect, and of the mean outcome of each arm.
-_EFFECT, _MEAN = 0.6, 0.2
+# Of the scores: of the mean outcome of each arm; that of the effect has the rest.
+_MEAN = 0.2
+# Errors of models make an interval longer, by a twentieth, with this share of the variance.
+_LONGER = 0.1
 # Scores for the mean outcomes without and with the treatment, and for the difference.
+_APART = np.array([-1.0, 1.0])
 _SCORES = {"effect": (-1.0, 1.0), "untreated": (1.0, 0.0), "treated": (0.0, 1.0)}
 
 
@@ -141,34 +145,30 @@ class TreatmentEffect:
         share, centre = spending.left, known.scales.centre[1:-1]
         part = _REGRESSION if self.estimator == "regression" else _OUTCOMES
         common = few_in_arm(known, self.propensity, spending.precision(part * share))
-        own = centre[:0] if common else centre
-        made = tuple(f"{treatment}:{name}" for name in others[: len(own)])
-        rows = one_row_each(
-            design, Interacted(own), terms_of(terms.response, (*terms.names, *made), self.family)
-        )
-        scales = known.scales if common else scales_interacted(known.scales, known.share)
+        columns = ByArm.common(len(others)) if common else known.by_arm.apart
+        of_outcome = columns.terms(terms.response, terms, self.family)
+        rows = one_row_each(design, columns.rows(centre), of_outcome)
+        scales = known.scales if common else columns.scales(known.counted, known.share)
         fit = spending.fit("outcome: ", rows, scales, part * share)
         if isinstance(fit, Declined):
             return fit
-        turn = by_arm(centre)[:, : len(fit.params)]
-        both = turn @ fit.params
-        lines = (
-            Line(both[: len(centre) + 1], limits, self.family),
-            Line(both[len(centre) + 1 :], limits, self.family),
-        )
-        covariance, sampling = _errors(fit)
-        outcome = turn @ covariance @ turn.T, turn @ sampling @ turn.T
+        turn = columns.coefficients(centre)
+        both = np.split(turn @ fit.params, 2)
+        lines = (Line(both[0], limits, self.family), Line(both[1], limits, self.family))
+        assert fit.moments is not None
+        outcome = turn @ fit.moments[0] @ turn.T, turn @ fit.moments[1] @ turn.T
         residuals = None
         if common:
             residuals = residual_variance(outcome[1], self.family, known.scales.units, known.share)
         if self.estimator == "regression" or self.propensity is not None:
-            return _Models(lines, *outcome, None, residuals, fit.notes)
-        rows = one_row_each(design, Treatments(columns=True), terms_of(treatment, others, BINOMIAL))
+            return _Models(lines, *outcome, None, residuals, (fit,))
+        of_treatment = with_levels(terms_of(treatment, others, BINOMIAL), terms)
+        rows = one_row_each(design, Treatments(columns=True), of_treatment)
         scales = scales_of(known.scales, [*range(1, len(others) + 1), 0])
         fitted = spending.fit("treatment: ", rows, scales, _TREATMENT * share)
         if isinstance(fitted, Declined):
             return fitted
-        return _Models(lines, *outcome, fitted, None, (*fit.notes, *fitted.notes))
+        return _Models(lines, *outcome, fitted, None, (fit, fitted))
 
     def _means(
         self, design: Design, known: Known, models: _Models, spending: Stages
@@ -181,13 +181,12 @@ class TreatmentEffect:
             at_limits, deviation = self._at_limits(design, chance, spending)
         slopes = None
         if self.estimator == "regression":
-            slopes = _mean_slopes(design, models.lines, known.scales.units, spending)
+            slopes = mean_slopes(design, models.lines, known.scales.units, spending)
         terms, left, fits = terms_of("score", (), GAUSSIAN), spending.left, {}
-        # The last has all that others have left.
-        for score, share in (("untreated", _MEAN), ("treated", _MEAN), ("effect", _EFFECT)):
+        for score in ("untreated", "treated", "effect"):
             made = EffectScores(models.lines, chance, self.overlap, _SCORES[score])
             rows = one_row_each(design, made, terms)
-            part = spending.left if score == "effect" else share * left
+            part = spending.left if score == "effect" else _MEAN * left
             of = models.covariance, models.residuals
             arm = None if chance is None else small_arm(known, made, *of)
             fit = spending.mean(f"{score}: ", rows, part, arm)
@@ -201,12 +200,18 @@ class TreatmentEffect:
         means, covariance, sampling = combined(
             [float(fit.params[0]) for fit in found], total + hidden, own + hidden
         )
+        of_models = np.zeros((2, 2))
         if models.treatment is not None:
-            covariance = covariance + self._remainder(means, known, models)
+            of_models = self._remainder(means, known, models, np.diag(sampling))
         if slopes is not None:
-            covariance = covariance + slopes @ models.covariance @ slopes.T
+            of_models = slopes @ models.covariance @ slopes.T
             sampling = sampling + slopes @ models.sampling @ slopes.T
-        released = self._released(known, spending, means, covariance, sampling, models.notes)
+        covariance = covariance + of_models
+        if not np.diag(covariance).max() < known.scales.scale[-1] ** 2:
+            # An error as large as the deviation of the outcome says nothing of its mean.
+            covariance = np.full((2, 2), np.nan)
+        notes = _notes(models.fits, of_models, covariance)
+        released = self._released(known, spending, means, covariance, sampling, notes)
         return released._replace(
             at_limits=at_limits, deviation=deviation,
             propensity=None if models.treatment is None else models.treatment.params,
@@ -235,21 +240,26 @@ class TreatmentEffect:
             overlap,
         )  # fmt: skip
 
-    def _remainder(self, means: Doubles, known: Known, models: _Models) -> Doubles:
+    def _remainder(self, means: Doubles, known: Known, models: _Models, own: Doubles) -> Doubles:
         assert models.treatment is not None
-        covariance, sampling = _errors(models.treatment)
+        assert models.treatment.moments is not None
         slopes = np.ones(2)
         if self.family is BINOMIAL:
             slopes = np.clip(means, 0, 1) * (1 - np.clip(means, 0, 1))
-        errors = np.sqrt(np.diag(sampling))
+        shares, units = np.array([1 - known.share, known.share]), known.scales.units
         return remainder(
-            models.covariance, covariance, errors, known.scales.units, slopes, known.share
-        )
+            models.covariance, models.treatment.moments, units, slopes, known.share,
+            own * units * shares, standardised_columns(known.scales, known.factors),
+        )  # fmt: skip
 
     def _released(
         self, known: Known, spending: Stages, means: Doubles, covariance: Doubles,
         sampling: Doubles, notes: tuple[str, ...],
     ) -> EffectRelease:  # fmt: skip
+        if not np.isfinite(means).all():  # of numbers that no noise makes
+            means, covariance = known.scales.centre[[-1, -1]], np.full((2, 2), np.nan)
+        if self.family is BINOMIAL:
+            means = np.clip(means, 0.0, 1.0)
         return EffectRelease(
             means, covariance, sampling, known.scales.units, known.share * known.scales.units,
             None, 0.0, None, tuple(spending.parts), notes,
@@ -264,7 +274,20 @@ class _Models(NamedTuple):
     sampling: Doubles
     treatment: Release | None
     residuals: float | None  # Their variance, NaN if not known; None: an arm has its own slopes.
-    notes: tuple[str, ...]
+    fits: tuple[Release, ...]
+
+
+def _notes(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> tuple[str, ...]:
+    """Return the notes of models, whose coefficients are not shown and need no errors."""
+    notes = [note for fit in fits for note in fit.notes if "not estimable" not in note]
+    hidden = any(np.isnan(_errors(fit)[0]).any() for fit in fits)
+    part, whole = (_APART @ of @ _APART for of in (of_models, covariance))
+    if hidden and part > _LONGER * whole:
+        notes.append(
+            "the models have coefficients that are not estimable at this eps, which makes the "
+            "interval longer; fewer covariates, more rows or a larger eps make it shorter"
+        )
+    return tuple(notes)
 
 
 def _errors(fit: Release) -> tuple[Doubles, Doubles]:
@@ -272,28 +295,3 @@ def _errors(fit: Release) -> tuple[Doubles, Doubles]:
     assert fit.covariance is not None
     assert fit.sampling is not None
     return fit.covariance, without_noise(fit.covariance, fit.sampling)
-
-
-def _mean_slopes(
-    design: Design, lines: tuple[Line, Line], units: float, spending: Stages
-) -> Doubles:
-    """Release mean derivatives of predictions by coefficients, shape (2, 2 w)."""
-    steepest = float(lines[0].family.slope(np.zeros(1))[0])
-    one = np.array([[0.0, 1.0]])
-    reach = steepest * np.vstack([one, lines[0].limits])
-    low = np.tile(np.minimum(reach[:, 0], 0.0), 2)
-    high = np.tile(np.maximum(reach[:, 1], 0.0), 2)
-    middle, half = np.append((low + high) / 2, 0.0), np.append((high - low) / 2, 1.0)
-    half = np.where(half > 0, half, 1.0)
-    names = tuple(f"slope {j}" for j in range(len(low)))
-    rows = one_row_each(design, Slopes(lines), terms_of("none", names, GAUSSIAN))
-    noise = spending.stage(_SLOPES * spending.left)
-    sums = rows.total(MomentSums(middle, half, np.ones(len(half))))
-    noisy, _ = noise.release("mean derivatives of predictions", sums, noise.mu)
-    spending.add("", noise)
-    means = np.clip(noisy[1 : len(half)] * 2.0**-_core.MOMENT_BITS / units, -1, 1)
-    means = middle[:-1] + half[:-1] * means
-    w = len(means) // 2
-    found = np.zeros((2, 2 * w))
-    found[0, :w], found[1, w:] = means[:w], means[w:]
-    return found

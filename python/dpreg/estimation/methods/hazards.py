@@ -52,6 +52,7 @@ from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.releases.two_values import about_skewed
 from dpreg.estimation.releases.unit_rows import about_rows_used, most_rows_seen
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
@@ -135,6 +136,7 @@ def release_hazards(
     outcome = ended(begun, fit, error)
     notes = (
         *outcome.notes,
+        *about_skewed(records, units, design.terms.names),
         *about_events(table.cells, table.deviation),
         *about_rows_used(unit, noise.rows, max_rows),
     )

@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpreg.estimation.base import Declined, Release
-from dpreg.estimation.inference.covariance import EstimateError
+from dpreg.estimation.inference.covariance import EstimateError, plausible_moments
 from dpreg.estimation.newton.curvature import (
     expected,
     is_measured,
@@ -141,10 +141,13 @@ def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release |
             fit = _large(begun, model) if resumed is None else _resumed(begun, model)
     if fit is None:
         return begun.not_estimable()
-    error = newton_errors(fit, begun)
+    error = straight = newton_errors(fit, begun)
     if not terms.family.standardised:
         error = bent(error, fit, begun)
-    return ended(begun, fit, error)
+    d = len(terms.regressors)
+    # Means of the response go no farther than scores say, though coefficients may.
+    moments = plausible_moments(straight, units.to_user(d), begun.scales.trusted[[*range(d), -1]])
+    return replace(ended(begun, fit, error), moments=moments)
 
 
 def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:

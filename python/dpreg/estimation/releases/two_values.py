@@ -12,6 +12,9 @@ from dpreg.estimation.releases.standardisation import Scales
 
 # A column has no values but its limits where its deviation is this share of what it then is.
 _ONLY = 0.7
+# A column from near 0 on is skewed where its limits are so many times as far above the mean as
+# below: with less, those of logarithms and of normal columns are.
+_SKEWED = 1.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,33 @@ def only_two(scales: Scales, units: StandardUnits) -> Flags:
     """
     below, above = _apart(scales, units)
     return np.asarray(scales.scale[units.columns] ** 2 > _ONLY**2 * below * above)
+
+
+def skewed(scales: Scales, units: StandardUnits) -> Flags:
+    """Return which columns that are used are positive and have a long tail, as limits have it.
+
+    Not those whose limits were given, and not those that are nearly always 0.
+    """
+    below, above = _apart(scales, units)
+    low, centre = scales.low[units.columns], scales.centre[units.columns]
+    long = (above > _SKEWED * below) & (np.abs(low) < centre / 2)
+    known = scales.given[units.columns] | np.isin(units.columns, list(scales.rare.columns))
+    return np.asarray(long & ~known & ~only_two(scales, units))
+
+
+def about_skewed(scales: Scales, units: StandardUnits, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Say of whom the hazard ratios of skewed covariates mainly are.
+
+    names: of all columns; terms with a function are the choice of the user.
+    """
+    found = [names[j] for j in units.columns[skewed(scales, units)] if names[j].isidentifier()]
+    if not found:
+        return ()
+    return (
+        f"long tails: {', '.join(found)}; persons in the tail are censored early, so where the "
+        "logarithm of the hazard is not linear, coefficients are mainly those of other persons: "
+        f"try log({found[0]}), or levels",
+    )
 
 
 def _apart(scales: Scales, units: StandardUnits) -> tuple[Doubles, Doubles]:
