@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.newton.coordinates import Whitening, shrunken
+from dpreg.estimation.newton.coordinates import ROUGH, Whitening, shrunken
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
@@ -129,7 +129,9 @@ def _look(table: _Table, before: Whitening, again: int) -> tuple[Whitening, Doub
     values, vectors = np.linalg.eigh(moments.matrix)
     values, unsure = moments.without_spread(values), moments.along(vectors)
     seen = values > (_SMALL_SEEN if small else _SEEN) * unsure
-    clear = noise.left < _LEFT or bool((values > _WANTED * unsure).all())
+    error = unsure / np.maximum(values, np.finfo(float).tiny)
+    rough = (error > 1 / _WANTED) & (error > ROUGH * np.median(error))
+    clear = noise.left < _LEFT or not (rough | ~seen).any()
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
     held = np.maximum(values, _HELD * moments.edge(vectors))
     centred = table.begun.units.intercept
