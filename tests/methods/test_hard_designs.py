@@ -184,3 +184,17 @@ def test_means_of_what_is_mostly_small_miss_by_no_more_than_they_say(draw, n):
             clipped = float(np.asarray(fit.clipping)[0])
             assert abs(fit.params.iloc[0] - y.mean()) < 4 * fit.bse.iloc[0] + clipped
             assert fit.bse.iloc[0] > 0.5 * y.std() / np.sqrt(n)
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0, 250.0])
+def test_an_indicator_of_most_rows_has_a_coefficient(value):
+    """Of 90% of the rows: a closer look held no zeros, so that it was dropped as constant."""
+    rng = np.random.default_rng(11)
+    n = 5_000
+    often = rng.random(n) < 0.9
+    data = pd.DataFrame({"x": np.where(often, value, 0.0), "z": rng.standard_normal(n) + often})
+    data["y"] = 40 + 2 * often + data["z"] + rng.standard_normal(n)
+    for seed in range(6):
+        fit = dpreg.dp_lm("y ~ x + z", data, 1.0, 1e-6, rng=seed)
+        assert abs(fit.params["x"] - 2 / value) < 4 * fit.bse["x"]
+        assert fit.bse["x"] * abs(value) < 0.15
