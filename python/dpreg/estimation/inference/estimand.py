@@ -79,7 +79,7 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
     else:
         # Fits of 2,000 normal rows say 5 standard errors, where what clipping did is below 1.
         note = f"up to about {most:,} {of} may have been clipped, perhaps none"
-        note += f"; if all pull in one direction, {target} differs by"
+        note += f"; if all point in one direction, {target} differs by"
     bounded = ", not counting values clipped to bounds" if _WITHIN in target else ""
     note += (
         f" {estimand.clipping_effect:.1f} standard errors (see fit.clipping){bounded}, and by more "
