@@ -69,6 +69,17 @@ class Moments:
             self.matrix + weight * (matrix - self.matrix), weight * variance, self.levels
         )
 
+    def doubted(self, hidden: Doubles) -> Moments:
+        """Return them as if each entry may be wrong by what some directions have of it.
+
+        As much for all entries blanked a seventh of the coefficients of interactions, for a ninth.
+
+        hidden: shape (k, h): orthonormal.
+        """
+        squares = hidden**2
+        more = squares @ squares.T * (2.0 - np.eye(len(squares)))
+        return replace(self, variance=self.variance + more)
+
     def guessed(self) -> Moments:
         """Return them for a curvature that was guessed from them."""
         more = _RARE_DOUBT**2 * np.eye(len(self.matrix))
