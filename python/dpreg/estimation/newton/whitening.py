@@ -109,9 +109,9 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
     )  # fmt: skip
     small = table.begun.few_rows
     farthest = _FARTHEST * math.sqrt(table.begun.scales.units)
-    hidden = np.zeros((found.width, 0))
+    alike = np.zeros((found.width, 0))
     for number in range(2 if small else MOST_LOOKS):
-        found, hidden, by = _look(table, found, hidden, number)
+        found, hidden, alike, by = _look(table, found, alike, number)
         lengths = _lengths(found.change @ hidden) / _lengths(by @ hidden)
         if not small and lengths.min(initial=math.inf) > farthest:
             break
@@ -119,9 +119,13 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
 
 
 def _look(
-    table: _Table, before: Whitening, hidden: Doubles, again: int
-) -> tuple[Whitening, Doubles, Doubles]:
-    """Release a matrix; return coordinates, what is hidden in them, and the map from others."""
+    table: _Table, before: Whitening, alike: Doubles, again: int
+) -> tuple[Whitening, Doubles, Doubles, Doubles]:
+    """Release a matrix; return coordinates, what is hidden in them, and the map from others.
+
+    alike: shape (k, h): directions, along which columns seemed to be alike.  They are returned
+        anew, before the map.
+    """
     noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
     width = before.width
     limit, share = _plan(table, before, again)
@@ -136,14 +140,14 @@ def _look(
     products, square = gram[:width, width:].sum(axis=1), float(gram[width:, width:].sum())
     told = shrunken(products, deviation**2 / 2)
     products = products * np.where(before.levels, told, 1.0)
-    moments = before.moments.doubted(hidden).seen(gram[:width, :width], doubt)
+    moments = before.moments.doubted(alike).seen(gram[:width, :width], doubt)
     values, vectors = np.linalg.eigh(moments.matrix)
     values, unsure = moments.without_spread(values), moments.along(vectors)
     clear = _SMALL_SEEN if small else _SEEN
     measured = replace(before.moments, matrix=gram[:width, :width], variance=doubt)
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
-    shown = (values > _APART) | (alone > clear * measured.along(vectors))
-    seen = (values > clear * unsure) & shown
+    apart = values > _APART
+    seen = (values > clear * unsure) & (apart | (alone > clear * measured.along(vectors)))
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
     held = np.maximum(values, _HELD * moments.edge(vectors))
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
@@ -157,8 +161,10 @@ def _look(
         moments=moments.turned(by),
         limit=min(before.limit, limit),
     )
-    hidden, _ = np.linalg.qr(np.linalg.solve(by, vectors[:, ~seen]))
-    return found.turned(by), hidden, by
+    hidden, alike = (
+        np.linalg.qr(np.linalg.solve(by, vectors[:, of]))[0] for of in (~seen, ~seen & ~apart)
+    )
+    return found.turned(by), hidden, alike, by
 
 
 def _lengths(columns: Doubles) -> Doubles:
