@@ -231,6 +231,7 @@ MISTAKES = [
         ("fit.coef_", "there is no 'coef_'", "write params"),
         ("fit.to_latex()", "there is no 'to_latex'", "write summary().as_latex()"),
         ("fit.predict()", "data must be given", "rows that need no protection"),
+        ("fit.marginal_effects()", "data must be given", "rows that need no protection"),
         # Levels and units.
         ("dp_lm('y ~ city', df, 1, levels={'city': {'Oslo', 'Rome'}})", "levels",
          "in order: the first is the reference level"),

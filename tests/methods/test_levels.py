@@ -355,3 +355,16 @@ def test_a_reference_that_few_rows_have_is_said():
     fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["b", "a", "c"]}, rng=1)
     assert fit.bse.isna().tolist() == [False, True, False]
     assert not any("reference" in note for note in fit.notes)
+
+
+def test_what_is_known_of_levels_is_not_believed_along_what_was_hidden():
+    """Eight levels, a combination of which is always 0, as none is by itself."""
+    k, noise = 8, 0.05
+    hidden = np.where(np.arange(k) % 2, 1.0, -1.0)[:, None] / np.sqrt(k)
+    alike, variance = np.eye(k) - hidden @ hidden.T, np.full((k, k), noise**2)
+    known = Moments(np.eye(k), variance, np.ones(k, dtype=bool))
+    found, before = known.doubted(hidden).seen(alike, variance), known.seen(alike, variance)
+    left, believed = (float(np.trace(of.matrix @ hidden @ hidden.T)) for of in (found, before))
+    assert left < 0.2 < 0.4 < believed
+    assert (found.variance <= variance).all()
+    np.testing.assert_array_equal(known.doubted(np.zeros((k, 0))).variance, variance)

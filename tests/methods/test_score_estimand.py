@@ -112,14 +112,15 @@ def test_the_note_names_the_number_of_rows_the_effect_and_a_remedy():
     assert "log(log(price))" not in clipping_note(estimand, "log(price)")[0]
     hidden = replace(estimand, surely_clipped=0.0)
     assert clipping_note(hidden, "price") == (
-        "up to about 320 influential rows may have been clipped; ordinary least squares may "
-        "differ by 7.7 standard errors (see fit.clipping), and by more where a few rows lie far "
-        "from all others",
+        "up to about 320 influential rows may have been clipped, perhaps none; if all point in one "
+        "direction, ordinary least squares differs by 7.7 standard errors (see fit.clipping), and "
+        "by more where a few rows lie far from all others",
     )
     assert clipping_note(hidden.within_bounds(), "price") == (
-        "up to about 320 influential rows may have been clipped; ordinary least squares within "
-        "bounds may differ by 7.7 standard errors (see fit.clipping), not counting values clipped "
-        "to bounds, and by more where a few rows lie far from all others",
+        "up to about 320 influential rows may have been clipped, perhaps none; if all point in one "
+        "direction, ordinary least squares within bounds differs by 7.7 standard errors (see "
+        "fit.clipping), not counting values clipped to bounds, and by more where a few rows lie "
+        "far from all others",
     )
     one = replace(
         estimand, name="clipped maximum likelihood", units_clipped=0.7, surely_clipped=0.6

@@ -114,7 +114,8 @@ def test_plans_agree_with_simulation_off_the_grid():
     """18 settings between those of the table: widths within 10%, and who is released.
 
     One of AdaSSP, between 8 and 16 regressors where eps is little, is off by 11%, in 60 runs too:
-    the grid is coarse there.
+    the grid is coarse there.  Means of widths, not medians: of AdaSSP with 12 regressors at eps =
+    0.3 they have two values, .76 and 1.14 of the plan, each in about half of the runs.
 
     Those of default fits are in `test_inference.py`.
     """
@@ -124,7 +125,7 @@ def test_plans_agree_with_simulation_off_the_grid():
         if plan.works:
             runs = np.array([simulate(n, d, eps, method, "gaussian", s) for s in range(100, 110)])
             assert runs[:, 2].mean() >= 0.85, (n, d, eps, method)
-            off.append((abs(np.nanmedian(runs[:, 1]) / plan.width - 1), n, d, eps, method))
+            off.append((abs(np.nanmean(runs[:, 1]) / plan.width - 1), n, d, eps, method))
     assert len(off) >= 14
     assert [entry for entry in off if entry[0] > (0.12 if entry[4] == "adassp" else 0.10)] == []
     assert sum(entry[0] > 0.10 for entry in off) <= 1

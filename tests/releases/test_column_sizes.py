@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from dpreg import _core
-from dpreg.estimation.releases.column_sizes import read_magnitudes
+from dpreg.estimation.releases.column_sizes import FEW_BINS, Size, read_magnitudes
 
 NOISE = 10.0
 
@@ -59,3 +61,17 @@ def test_of_two_signs_beside_zeros_both_are_told():
     cells = cells_of(np.repeat([-1.0, 0.0, 1.0], [400, 1_200, 400]))
     found = [read_magnitudes(cells + 50 * rng.standard_normal(len(cells)), 50.0) for _ in range(99)]
     assert sum((size.low, size.high) == (-1.0, 1.0) for size in found) >= 94
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0, 512.0])
+@pytest.mark.parametrize("share", [0.88, 0.95])
+def test_zeros_of_a_closer_look_are_values_too(value, share):
+    """Bins hold none of them, and such a column seemed to be constant."""
+    one = Size(*sorted((value * 31 / 32, value)), value, abs(value) / 100, 1)
+    rows, noise = 5_000, 20.0
+    found = one.with_zeros((1 - share) * rows, noise, rows)
+    assert (found.low, found.high) == tuple(sorted((0.0, value)))
+    assert found.centre == pytest.approx(share * value)
+    assert found.scale == pytest.approx(math.sqrt(share * (1 - share)) * abs(value), rel=0.01)
+    assert found.cells > FEW_BINS
+    assert one.with_zeros(7 * noise, noise, rows) == one

@@ -185,6 +185,11 @@ def _missing(function: str, key: str, first: object, ordered: list[str]) -> Keyw
     if key == "eps":
         common = (*write("eps", 1.0), ", a common choice (a smaller eps is more private)")
         return KeywordError("eps", "must be given", common, "compute it with dp_plan()")
+    if ordered[0] == key == "data":
+        problem = "must be given: the records of the fit are private"
+        return KeywordError(
+            key, problem, f"write {function}(data) for rows that need no protection"
+        )
     if key == "data":
         kinds = "a data frame, a dict of arrays or the path of a Parquet file"
         return KeywordError(key, "must be given", kinds)

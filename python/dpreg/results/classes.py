@@ -12,6 +12,7 @@ from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, Value, unusable
+from dpreg.base.keywords import hinted
 from dpreg.base.later import pd
 from dpreg.base.levels import Level
 from dpreg.estimation.inference.law import check_alpha
@@ -96,6 +97,7 @@ class OfClasses(StackedResults):
         names = ("mean", "std err", "lower", "upper")
         return found.several("class", self.levels, names, self._intervals(found.X, alpha))
 
+    @hinted("marginal_effects")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
         """Return average marginal effects: derivatives of probabilities, averaged over `data`.

@@ -198,6 +198,7 @@ class DPResults(Saved, LinearTests):
             )
         return rows.series(np.clip(family.mean(predictor), least, most))
 
+    @hinted("marginal_effects")
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
         """Return average marginal effects: derivatives of the mean response, averaged over `data`.

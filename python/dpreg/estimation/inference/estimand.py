@@ -69,18 +69,20 @@ def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
         return ()
     target = estimand.name.removeprefix(CLIPPED)
     least_squares = target.removesuffix(_WITHIN) == "least squares"
-    bounded = ", not counting values clipped to bounds" if target.endswith(_WITHIN) else ""
+    target = f"{'ordinary ' if least_squares else ''}{target}"
     most, least = (_rounded(n) for n in (estimand.units_clipped, estimand.surely_clipped))
     of = "influential row" if most == 1 else "influential rows"
     if estimand.surely_clipped:
         rows = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-        were = "was" if most == 1 else "were"
-        note = f"about {rows} {of} {were} clipped, so these are Huber-type estimates"
+        note = f"about {rows} {of} {'was' if most == 1 else 'were'} clipped"
+        note += f", so these are Huber-type estimates; {target} may differ by"
     else:
-        note = f"up to about {most:,} {of} may have been clipped"
+        # Fits of 2,000 normal rows say 5 standard errors, where what clipping did is below 1.
+        note = f"up to about {most:,} {of} may have been clipped, perhaps none"
+        note += f"; if all point in one direction, {target} differs by"
+    bounded = ", not counting values clipped to bounds" if _WITHIN in target else ""
     note += (
-        f"; {'ordinary ' if least_squares else ''}{target} may differ by "
-        f"{estimand.clipping_effect:.1f} standard errors (see fit.clipping){bounded}, and by more "
+        f" {estimand.clipping_effect:.1f} standard errors (see fit.clipping){bounded}, and by more "
         "where a few rows lie far from all others"
     )
     if estimand.surely_clipped and least_squares and response.isidentifier():

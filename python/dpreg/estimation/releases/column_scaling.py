@@ -265,17 +265,18 @@ def _zoomed(
             return []
         low, high = np.zeros(columns), np.ones(columns)
         low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
-        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far), np.ones(len(far))))
+        ones = np.ones(len(far))
+        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far), ones, zeros=True))
         label = f"closer look {zoom + 1} at columns far from 0"
         mu = noise.share(min(_cells_share(bins, units, noise), most))
         counts, deviation = noise.release(label, bins, mu)
         again = []
         for j, row in zip(far, counts, strict=True):
-            found = read_bins(row, deviation, sizes[j].low, sizes[j].high, units)
+            found = read_bins(row[:-1], deviation, sizes[j].low, sizes[j].high, units)
             if found is None:
                 continue
-            sizes[j] = found
-            if found.cells <= FEW_BINS:
+            sizes[j] = found.with_zeros(row[-1], deviation, units)
+            if sizes[j].cells <= FEW_BINS:
                 again.append(j)
         far = again
     return far
