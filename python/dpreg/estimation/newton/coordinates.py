@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special
+from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.releases.spectrum import without_spread
@@ -27,8 +27,6 @@ ALIKE, _ALIKE_ALL = 0.1, 0.06
 # correlations as unknown as they are at first, errors of 36 levels of 300,000 events were 1.55
 # times those of maximum likelihood, for 1.28.
 _RARE_DOUBT = 0.1
-# Directions in which errors are so many times what is usual are rough.
-ROUGH = 2.0
 # What is left of a coordinate that is all of it hidden, but for rounding.
 _NOTHING = 1e-8
 
@@ -111,25 +109,6 @@ class Moments:
         matrix = np.where(levels[:, None] | levels, np.eye(len(levels)), by.T @ self.matrix @ by)
         return Moments(matrix, variance, levels)
 
-    def apart(self, by: Doubles, *, centred: bool) -> Doubles:
-        """Return `by`, turned so that directions with large errors are coordinates of their own.
-
-        What errors of entries have in common there is lost otherwise, and it is of such directions
-        that coefficients of nearly collinear columns consist.  Without this and closer looks at
-        them, 10 of 322 sets of eight fits, 20,000 rows of each of 161 real tables, had a
-        coefficient that missed by 5 to 42 privacy errors, for 1.
-
-        centred: the first coordinate stands for an intercept; it and levels stay as they are.
-        """
-        free = ~self.levels
-        free[: int(centred)] = False
-        part, result = by[:, free], by.copy()
-        scale = np.sqrt(np.diag(self.variance))[:, None]
-        values, vectors = np.linalg.eigh(part.T @ (scale * part))
-        rough = vectors[:, values > ROUGH * np.median(values)] if len(values) else vectors
-        result[:, free] = part @ _nearest(rough)
-        return result
-
     def without_spread(self, values: Doubles) -> Doubles:
         """See `spectrum.without_spread`, with the noise that entries have on average."""
         mean = float(self.variance.sum()) / max(self.variance.size, 1)
@@ -138,16 +117,6 @@ class Moments:
     def edge(self, vectors: Doubles) -> Doubles:
         """Return the largest second moment along vectors, about, that errors alone would make."""
         return np.asarray(np.sqrt(2 * self.variance.sum(axis=1) @ vectors**2))
-
-
-def _nearest(first: Doubles) -> Doubles:
-    """Return the orthonormal basis nearest to the coordinates that has these vectors in it."""
-    *_, order = linalg.qr(first.T, mode="r", pivoting=True)
-    place, rest = np.sort(order[: first.shape[1]]), np.sort(order[first.shape[1] :])
-    left, _, right = np.linalg.svd(np.eye(len(first))[:, rest] - first @ first[rest].T, False)
-    basis = np.empty((len(first), len(first)))
-    basis[:, place], basis[:, rest] = first, left @ right
-    return basis
 
 
 def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
