@@ -121,9 +121,12 @@ def test_errors_of_a_small_arm_are_not_those_of_slopes_that_are_noise(rows, most
 
 
 def test_sampling_errors_are_those_of_scores_where_few_are_long():
-    """With those of scores that stop at a limit it was .85 of them."""
+    """With those of scores that stop at a limit it was .85 of them.
+
+    The mean of 8 fits differs by .04 from one eight to another: these are 32.
+    """
     ratios = []
-    for seed in range(8):
+    for seed in range(32):
         X, t, y = steep(5_000, "gaussian", np.random.default_rng([7, seed]))
         data = pd.DataFrame({"a": X[:, 1], "b": X[:, 2], "t": t.astype(float), "y": y})
         found = dpreg.dp_effect("y ~ a + b", data, 1.0, 1e-6, treatment="t", rng=seed)

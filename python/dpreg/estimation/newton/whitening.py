@@ -74,7 +74,7 @@ class _Look:
     # those along which columns seemed to be alike.
     hidden: Doubles
     alike: Doubles
-    clear: bool  # No other matrix is wanted.
+    clear: bool  # No other matrix is wanted, or what is left is for scores.
 
 
 def whiten(begun: Standardised, first: Beginning) -> Whitening:
@@ -122,7 +122,8 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
         first.change, first.unseen, np.zeros(len(first.sizes)), 1.0, first.moments, first.sizes,
     )  # fmt: skip
     small = table.begun.few_rows
-    look = _Look(found, nothing := np.zeros((found.width, 0)), nothing, clear=False)
+    nothing = np.zeros((found.width, 0))
+    look = _Look(found, nothing, nothing, clear=False)
     for number in range(2 if small else MOST_LOOKS):
         look = _look(table, look, number)
         if look.clear and not small:
@@ -155,9 +156,6 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
     apart = (values > _APART) | ((vectors[before.levels] ** 2).sum(axis=0) < _OF_LEVELS)
     seen = (values > least * unsure) & (apart | (alone > least * measured.along(vectors)))
-    error = unsure / np.maximum(values, np.finfo(float).tiny)
-    usual = float(np.median(error)) if width else 0.0
-    wanted = ~seen | ((error > 1 / _WANTED) & (error > _ROUGH * usual))
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
     held = np.maximum(values, _HELD * moments.edge(vectors))
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
@@ -174,7 +172,17 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     hidden, alike = (
         np.linalg.qr(np.linalg.solve(by, vectors[:, of]))[0] for of in (~seen, ~seen & ~apart)
     )
-    return _Look(found.turned(by), hidden, alike, noise.left < _LEFT or not wanted.any())
+    clear = noise.left < _LEFT or (bool(seen.all()) and not _rough(values, unsure))
+    return _Look(found.turned(by), hidden, alike, clear)
+
+
+def _rough(values: Doubles, unsure: Doubles) -> bool:
+    """Whether a second moment is known much worse than others are, and not well.
+
+    unsure: deviations of their errors.
+    """
+    error = unsure / values
+    return len(error) > 0 and bool(error.max() > max(1 / _WANTED, _ROUGH * np.median(error)))
 
 
 def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
