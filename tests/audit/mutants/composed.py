@@ -128,7 +128,7 @@ BOOSTED = [
     ),
     Mutant(
         "declines by the exact range of the response",
-        edited(column_scaling, "column_scales", ("bool(given[-1] or events", f"bool(np.ptp({OPEN}(rows.arrays()).y) < 50 or given[-1] or events")),
+        edited(column_scaling, "column_scales", ("bool(given[-1]) or", f"bool(np.ptp({OPEN}(rows.arrays()).y) < 50 or given[-1]) or")),
         ("adassp", "boosted_adassp"),
     ),
     Mutant(

@@ -38,7 +38,7 @@ _EVENTS = 0.69
 # Residuals are at least this, squared, in deviations of the response.  With 1e-6, 21 of 450 fits of
 # quantiles that explain .93 of the response had no curvature left, and were declined.
 LEAST_RESIDUAL = 0.02
-# No gamma response has a squared coefficient of variation below this.
+# No response but counts has a smaller variance than this, over that of its family.
 _LEAST_DISPERSION = 1e-4
 # Least curvature along a direction, as a share of that of all rows.
 _LEAST = 0.1
@@ -116,7 +116,7 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     if family.level is not None:
         return _quantile(terms, scales, found, across, constant)
     mean = float(scales.centre[-1])
-    if not family.events or (family.name != "binomial" and mean > _EVENTS):
+    if not scales.counted or (family.name != "binomial" and mean > _EVENTS):
         # Else events were counted.
         mean = _inside(mean + y_scale * float(found.theta @ constant), scales)
     slopes = y_scale * across
@@ -140,12 +140,13 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     weights = family.curvature(predictors)
     curvature = float(WEIGHTS @ weights)
     dispersion = _dispersion(family, predictors, y_scale**2 * found.residual)
+    dispersion = max(dispersion, 1.0 if scales.counted else _LEAST_DISPERSION)
     squares = family.weight(predictors) ** 2 * family.variance(family.mean(predictors))
     variance = dispersion * float(WEIGHTS @ squares)
     loss = loss_of(family, scales)
     matrix = at_least(normal_curvature(weights, level, along), _LEAST * curvature)
     turn = symmetric_root(matrix, centred=units.intercept)
-    rare = family.name == "binomial" or (family.events and mean < 1)
+    rare = family.name == "binomial" or (scales.counted and mean < 1)
     event = max(mean, 1 - mean) if family.name == "binomial" else 1.0
     most = float(family.slope(np.zeros(1))[0])
     if family.link == "log":
@@ -192,9 +193,14 @@ def _quantile(
         event=max(family.level, 1 - family.level),
         share=min(family.level, 1 - family.level),
         curved=math.sqrt(density),
-        most=max(0.25 / loss.bandwidth / density, 1.0),
+        most=most_of_quantile(loss, density),
         longest=_longest(terms),
     )
+
+
+def most_of_quantile(loss: RowLoss, density: float) -> float:
+    """Return `Linearised.most` where residuals have this density."""
+    return max(0.25 / loss.bandwidth / density, 1.0)
 
 
 def _longest(terms: Terms) -> float:
@@ -216,8 +222,7 @@ def _dispersion(family: Family, predictors: Doubles, residual: float) -> float:
     """
     if family.link != "log":
         return 1.0
-    ratio = residual / float(WEIGHTS @ family.variance(family.mean(predictors)))
-    return max(ratio, 1.0 if family.events else _LEAST_DISPERSION)
+    return residual / float(WEIGHTS @ family.variance(family.mean(predictors)))
 
 
 def _most_curved(family: Family, predictor: float, dispersion: float) -> float:

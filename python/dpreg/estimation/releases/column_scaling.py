@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
@@ -16,6 +14,7 @@ from dpreg.estimation.releases.column_sizes import (
     read_bins,
     read_magnitudes,
 )
+from dpreg.estimation.releases.events import released_events
 from dpreg.estimation.releases.level_shares import level_shares
 from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, read_rare
 from dpreg.estimation.releases.standardisation import Scales
@@ -30,11 +29,6 @@ from dpreg.privacy.sealed import ExactSums
 _NONE = np.empty(0, dtype=np.int64)
 # Share of the squared mu for the number of rows.
 _COUNT = 0.003
-# and for those without and with an event, again, where one has fewer deviations than this: scores
-# of a start that is far from the mean tell little.
-_RARE, _RARE_COUNT = 8.0, 0.02
-# A mean count is read from the share of rows with an event up to this share.
-_FEW_EVENTS = 0.5
 # Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
 # much where that is cheaper than twice as much.
 _CELL_NOISE, _MOST_CELLS = 1 / 40, 0.08
@@ -108,16 +102,18 @@ def column_scales(
     given = np.asarray(np.isfinite(bounds).all(axis=1))
     searched = np.flatnonzero(~given)
     number, cells, within = rows.total(SizeCounts((searched, wide)))
-    if events:
-        units, ones, doubt = _events(rows.total(EventCounts()), noise)
+    having = released_events(rows.total(EventCounts()), noise, _COUNT) if events else None
+    if having is not None:
+        units = having.units
     else:
         count, _ = noise.release("number of rows", number, noise.share(_COUNT))
         units = max(float(count[0]), 1.0)
     sizes: dict[int, Size] = {}
     rare: dict[int, RareColumn] = {}
-    spent = 0.0
+    spent = hidden = 0.0
     if len(searched):
         spent = _cells_share(cells, units, noise)
+        hidden = cells.sensitivity * noise.rows / noise.share(spent)
         sizes, rare = _magnitudes(cells, searched, units, noise, spent)
     if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED:
         share = _cells_share(within, units, noise)
@@ -155,19 +151,14 @@ def column_scales(
         counts = rows.total(LevelCounts(levels))
         centre[places], precision = level_shares(counts, levels, noise, rest)
         scale[places] = LEVEL_SCALE
-    if events:
-        # A mean that is too far from its end is left by short steps, and one too near by long ones.
-        least = min(max(doubt, 1.0) / units, 0.5)
-        share = min(max(ones / units, least), 1 - least)
-        if given[-1] and high[-1] == 1:
-            centre[-1], scale[-1] = share, math.sqrt(share * (1 - share))
-        elif share < _FEW_EVENTS:
-            centre[-1] = -math.log1p(-share)  # of a Poisson law
-            scale[-1] = max(math.sqrt(centre[-1]), scale[-1] * (len(bounds) - 1 in sizes))
-        else:
-            # Responses below 0 count as 0, and an event is 1/2 at least.
-            believed = given[-1] and len(bounds) - 1 not in sizes
-            centre[-1] = max(centre[-1], high[-1] / 2 * believed, share / 2)
+    counted, of_response = False, sizes.get(len(bounds) - 1)
+    found = bool(given[-1]) or of_response is not None
+    if having is not None:
+        most = float(high[-1]) if given[-1] else None
+        centre[-1], scale[-1], counted = having.response(
+            of_response, float(centre[-1]), float(scale[-1]), most
+        )
+        found |= having.hidden(hidden)
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
     # Those that no other value was told of are as good as constant.
@@ -182,25 +173,11 @@ def column_scales(
         given=given,
         spread=spread,
         seen=np.ones(len(bounds), dtype=bool),
-        response_found=bool(given[-1] or events or len(bounds) - 1 in sizes),
+        response_found=found,
         units=units,
         rare=known,
+        counted=counted,
     )
-
-
-def _events(exact: ExactSums, noise: GaussianReleases) -> tuple[float, float, float]:
-    """Release the numbers of rows with and without an event, again where one of them is small.
-
-    Returns units, ones, deviation: the last is that of the noise in `ones`.
-    """
-    label = "numbers of rows without and with an event"
-    counts, deviation = noise.release(label, exact, noise.share(_COUNT))
-    if counts.min() < _RARE * deviation:
-        again, less = noise.release(f"{label}, again", exact, noise.share(_RARE_COUNT))
-        weights = np.array([deviation**-2, less**-2])
-        counts = weights @ np.stack([counts, again]) / weights.sum()
-        deviation = float(weights.sum() ** -0.5)
-    return max(float(counts.sum()), 1.0), float(counts[1]), float(deviation)
 
 
 def _share(cells: ExactSums, units: float, noise: GaussianReleases, least: float) -> float:

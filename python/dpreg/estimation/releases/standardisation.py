@@ -47,6 +47,7 @@ class Scales:
     response_found: bool
     units: float  # Noisy number of rows, at least 1.
     rare: RareColumns = field(default_factory=RareColumns)  # Those that are nearly always 0.
+    counted: bool = False  # True: responses are 0 and 1, or counts as far as their size says.
 
     @property
     def identified(self) -> Flags:
