@@ -12,7 +12,7 @@ from dpreg.estimation.newton import curvature as _curvature
 from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
-from dpreg.estimation.newton import resumed, whitening
+from dpreg.estimation.newton import quantiles, resumed, whitening
 from dpreg.estimation.releases import (
     column_scaling,
     quantised,
@@ -182,6 +182,12 @@ SCORES = [
             no_check(),
         ),
         ("boosted_adassp",),
+    ),
+    Mutant(
+        "a quantile begins where exact residuals have it",
+        edited(quantiles, "begun_at_quantile",
+               ("_quantiles(counts[0]", f"_quantiles({OPEN}(begun.design.total(cells))[0].astype(float)")),
+        ("least squares",),
     ),
 ]  # fmt: skip
 

@@ -17,7 +17,8 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
 from dpreg.estimation.inference.boosting import quieted
-from dpreg.estimation.newton.fit import newton_fit, newton_passes
+from dpreg.estimation.newton.fit import newton_fit
+from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.moments import (

@@ -20,8 +20,9 @@ from dpreg.data.expanded import expanded
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.class_walk import Walk
 from dpreg.estimation.methods.effect_stages import Stages
-from dpreg.estimation.newton.fit import newton_fit, newton_passes
+from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.levels import Beginning, beginning
+from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.limits import regressor_limits

@@ -45,7 +45,7 @@ from dpreg.estimation.methods.effect_stages import (
     mean_slopes,
     small_arm,
 )
-from dpreg.estimation.newton.fit import newton_passes
+from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.releases.limits import regressor_limits
 from dpreg.estimation.releases.statistics import EventCounts
 from dpreg.estimation.standardised import with_scales

@@ -31,7 +31,7 @@ from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.errors import bent_hazards, newton_errors
-from dpreg.estimation.newton.fit import ended, newton_passes, scored
+from dpreg.estimation.newton.fit import ended, scored
 from dpreg.estimation.newton.hazards import (
     Cells,
     EventMoments,
@@ -42,6 +42,7 @@ from dpreg.estimation.newton.hazards import (
 )
 from dpreg.estimation.newton.limits import along
 from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.newton.row_lengths import row_lengths
 from dpreg.estimation.newton.whitening import whiten_columns
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL

@@ -12,6 +12,7 @@ What is released, one after another, and what each costs of the squared mu:
   hidden;
 - numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
   rows may be;
+- of a quantile, numbers of rows by residual (.03);
 - of a family, a score where slopes of least squares lead (Stein's lemma);
 - second moments of rows as long as they are, weighted as the family has them: the curvature; not
   of least squares where rows are hardly longer than before, and noise was little;
@@ -48,8 +49,9 @@ from dpreg.estimation.newton.linearised import (
 )
 from dpreg.estimation.newton.newton import first_score, newton, newton_known, newton_small
 from dpreg.estimation.newton.products import followed, with_products
+from dpreg.estimation.newton.quantiles import begun_at_quantile
 from dpreg.estimation.newton.resumed import resumed_whitening
-from dpreg.estimation.newton.rounds import MOST_STEPS, Rounds
+from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
 from dpreg.estimation.newton.secant import Observation, Path
@@ -91,15 +93,6 @@ _EVENTS = 0.25
 # errors of means of 20,000 scores, a tenth of which were long, were 1.9 times those without noise,
 # for 1.5; with 1, .83 of intervals covered where residuals of these were lognormal.
 _RARE_TAIL = 2.0
-
-
-def newton_passes() -> int:
-    """Return the number of passes over the rows, at most, those of scaling among them.
-
-    Each noisy step takes one; rows are kept in one more, and aimed anew before each score but the
-    first.  No fit makes fewer than 5 steps beside scores.
-    """
-    return 2 * MOST_STEPS - 5
 
 
 def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release | Declined:
@@ -206,6 +199,7 @@ def _path(model: Linearised, guess: float, units: float, of: Groups | None) -> P
 
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
+    model = begun_at_quantile(begun, model)
     noise, n, found = begun.noise, begun.scales.units, model.found
     lengths = row_lengths(begun, found.rows, model.usual, _NORMS)
     top = lengths.top

@@ -52,6 +52,15 @@ MOST_STEPS, _AFTER = 20, 2
 _ROUNDED = 0.1
 
 
+def newton_passes() -> int:
+    """Return the number of passes over the rows, at most, those of scaling among them.
+
+    Each noisy step takes one; rows are kept in one more, and aimed anew before each score but the
+    first.  No fit makes fewer than 5 steps beside scores.
+    """
+    return 2 * MOST_STEPS - 5
+
+
 class Rounds:
     """Scores, one after another, and the path that they make.
 
