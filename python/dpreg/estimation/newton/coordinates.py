@@ -58,8 +58,8 @@ class Moments:
         Zou (2006), "The adaptive lasso and its oracle properties".
         Rothman, Levina, Zhu (2009), "Generalized thresholding of large covariance matrices".
         """
-        level = self.levels[:, None] | self.levels
         known = np.isfinite(self.variance)
+        level = (self.levels[:, None] | self.levels) & (known | ~np.eye(len(matrix), dtype=bool))
         before = np.where(known, self.variance, self._apart)
         both = (before + variance) / np.where(np.eye(len(matrix), dtype=bool), 1.0, 2.0)
         usual = before / np.maximum(before + variance, np.finfo(float).tiny)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.newton.coordinates import Whitening, shrunken
 from dpreg.estimation.newton.levels import Beginning, beginning
+from dpreg.estimation.newton.untold import left_out, shortened, untold_columns
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
@@ -63,6 +64,10 @@ class _Table:
     # to a limit.
     rows: Callable[[Whitening, float], MappedRows]
     response: bool  # The response is the last entry of rows.
+
+    @property
+    def untold(self) -> Integers:
+        return untold_columns(self.begun.scales, self.begun.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +133,16 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
         look = _look(table, look, number)
         if look.clear and not small:
             break
-    return look.found.without(look.hidden, centred=table.begun.units.intercept)[0]
+    hidden = left_out(look.hidden, look.found, table.untold)
+    return look.found.without(hidden, centred=table.begun.units.intercept)[0]
 
 
 def _look(table: _Table, last: _Look, again: int) -> _Look:
     """Release a matrix."""
     noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
-    before = last.found
+    limit, share = _plan(table, last.found, again)
+    before = shortened(last.found, table.untold, limit)
     width = before.width
-    limit, share = _plan(table, before, again)
     rows = table.rows(before, limit)
     beside = " and response" * table.response
     label = f"second moments of rows{beside}, {again + 1}"
@@ -173,7 +179,7 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
         np.linalg.qr(np.linalg.solve(by, vectors[:, of]))[0] for of in (~seen, ~seen & ~apart)
     )
     clear = noise.left < _LEFT or (bool(seen.all()) and not _rough(values, unsure))
-    return _Look(found.turned(by), hidden, alike, clear)
+    return _Look(shortened(found.turned(by), table.untold, limit), hidden, alike, clear)
 
 
 def _rough(values: Doubles, unsure: Doubles) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -129,9 +130,10 @@ def column_scales(
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
-    if _share(cells if len(searched) else within, units, noise, _HIDDEN) >= spent:
-        lost = []
-    known, more = known_rare(rows, noise, rare, lost, units, _TOGETHER - spent)
+    few = _share(cells if len(searched) else within, units, noise, _HIDDEN) >= spent
+    again = [] if few else lost
+    known, more = known_rare(rows, noise, rare, again, units, _TOGETHER - spent)
+    known = replace(known, untold=tuple(j for j in lost if j not in known.columns))
     spent += more
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]

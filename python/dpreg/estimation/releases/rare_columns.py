@@ -52,6 +52,7 @@ class RareColumns:
     together: tuple[int, ...] = ()
     shared: Doubles = field(default_factory=lambda: np.zeros((0, 0)))
     deviation: float = 0.0
+    untold: tuple[int, ...] = ()  # Places of those that may be, in which no other value was seen.
 
     @property
     def told(self) -> list[int]:
@@ -67,6 +68,7 @@ class RareColumns:
             tuple(places[self.together[k]] for k in kept),
             self.shared[np.ix_(kept, kept)],
             self.deviation,
+            tuple(to for j, to in places.items() if j in self.untold),
         )
 
 
