@@ -11,7 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.newton.coordinates import Whitening, shrunken
 from dpreg.estimation.newton.levels import Beginning, beginning
-from dpreg.estimation.newton.untold import left_out, shortened, untold_columns
+from dpreg.estimation.newton.untold import apart as set_apart, shortened, untold_columns
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
@@ -133,8 +133,7 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
         look = _look(table, look, number)
         if look.clear and not small:
             break
-    hidden = left_out(look.hidden, look.found, table.untold)
-    return look.found.without(hidden, centred=table.begun.units.intercept)[0]
+    return look.found.without(look.hidden, centred=table.begun.units.intercept)[0]
 
 
 def _look(table: _Table, last: _Look, again: int) -> _Look:
@@ -155,6 +154,7 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     told = shrunken(products, deviation**2 / 2)
     products = products * np.where(before.levels, told, 1.0)
     moments = before.moments.doubted(last.alike).seen(gram[:width, :width], doubt)
+    moments, out = set_apart(moments, before, table.untold, _SMALL_SEEN if small else _SEEN)
     values, vectors = np.linalg.eigh(moments.matrix)
     values, unsure = moments.without_spread(values), moments.along(vectors)
     least = _SMALL_SEEN if small else _SEEN
@@ -162,6 +162,7 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
     apart = (values > _APART) | ((vectors[before.levels] ** 2).sum(axis=0) < _OF_LEVELS)
     seen = (values > least * unsure) & (apart | (alone > least * measured.along(vectors)))
+    seen &= (vectors[out]**2).sum(axis=0) < .5
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
     held = np.maximum(values, _HELD * moments.edge(vectors))
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
