@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.releases.spectrum import without_spread
 
 Mask = NDArray[np.bool_]
@@ -108,6 +108,13 @@ class Moments:
         variance = np.asarray((by**2).T @ self.variance @ by**2)
         matrix = np.where(levels[:, None] | levels, np.eye(len(levels)), by.T @ self.matrix @ by)
         return Moments(matrix, variance, levels)
+
+    def unrelated(self, places: Integers) -> Moments:
+        """Return them as if nothing were known of correlations of these coordinates."""
+        variance = self.variance.copy()
+        variance[places] = variance[:, places] = self._apart
+        variance[places, places] = np.diag(self.variance)[places]
+        return replace(self, variance=variance)
 
     def without_spread(self, values: Doubles) -> Doubles:
         """See `spectrum.without_spread`, with the noise that entries have on average."""

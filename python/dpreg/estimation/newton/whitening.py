@@ -173,7 +173,7 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
         residual=max(
             square - 2 * float(step @ products) + float(step @ moments.matrix @ step), floor
         ),
-        moments=moments.turned(by),
+        moments=moments.turned(by).unrelated(out),
         limit=min(before.limit, limit),
     )
     hidden, alike = (
