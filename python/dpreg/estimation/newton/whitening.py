@@ -11,7 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.newton.coordinates import Whitening, shrunken
 from dpreg.estimation.newton.levels import Beginning, beginning
-from dpreg.estimation.newton.untold import apart as set_apart, shortened, untold_columns
+from dpreg.estimation.newton.untold import shortened, unseen, untold_columns
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
@@ -139,9 +139,9 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
 def _look(table: _Table, last: _Look, again: int) -> _Look:
     """Release a matrix."""
     noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
-    limit, share = _plan(table, last.found, again)
-    before = shortened(last.found, table.untold, limit)
+    before = last.found
     width = before.width
+    limit, share = _plan(table, before, again)
     rows = table.rows(before, limit)
     beside = " and response" * table.response
     label = f"second moments of rows{beside}, {again + 1}"
@@ -154,15 +154,15 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     told = shrunken(products, deviation**2 / 2)
     products = products * np.where(before.levels, told, 1.0)
     moments = before.moments.doubted(last.alike).seen(gram[:width, :width], doubt)
-    moments, out = set_apart(moments, before, table.untold, _SMALL_SEEN if small else _SEEN)
+    least = _SMALL_SEEN if small else _SEEN
+    untold = unseen(moments, before, table.untold, least)
+    moments = moments.apart(untold)
     values, vectors = np.linalg.eigh(moments.matrix)
     values, unsure = moments.without_spread(values), moments.along(vectors)
-    least = _SMALL_SEEN if small else _SEEN
     measured = replace(before.moments, matrix=gram[:width, :width], variance=doubt)
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
     apart = (values > _APART) | ((vectors[before.levels] ** 2).sum(axis=0) < _OF_LEVELS)
     seen = (values > least * unsure) & (apart | (alone > least * measured.along(vectors)))
-    seen &= (vectors[out]**2).sum(axis=0) < .5
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
     held = np.maximum(values, _HELD * moments.edge(vectors))
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
@@ -173,7 +173,7 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
         residual=max(
             square - 2 * float(step @ products) + float(step @ moments.matrix @ step), floor
         ),
-        moments=moments.turned(by).unrelated(out),
+        moments=moments.turned(by).unrelated(untold),
         limit=min(before.limit, limit),
     )
     hidden, alike = (
