@@ -135,7 +135,8 @@ def beginning(
         unseen[-1][at] = left_out
     variance = variance[np.ix_(told, told)]
     levels = np.isfinite(np.diag(variance))
-    levels |= np.isin(np.flatnonzero(told), untold_columns(scales, units))
+    if not small:
+        levels |= np.isin(np.flatnonzero(told), untold_columns(scales, units))
     moments = Moments(np.eye(len(variance)), variance, levels)
     nothing = np.zeros((width, 0))
     return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.arrays import Integers
 from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales

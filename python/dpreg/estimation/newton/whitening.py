@@ -67,7 +67,12 @@ class _Table:
 
     @property
     def untold(self) -> Integers:
-        return untold_columns(self.begun.scales, self.begun.units)
+        """Columns that may be nearly always 0; in few rows they may be any.
+
+        With those of few rows .91 of the coefficients of 5 indicators of 500 rows covered, for 1.
+        """
+        columns = untold_columns(self.begun.scales, self.begun.units)
+        return columns[:0] if self.begun.few_rows else columns
 
 
 @dataclass(frozen=True, slots=True)
