@@ -163,7 +163,9 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     untold = unseen(moments, before, table.untold, least)
     moments = moments.apart(untold)
     values, vectors = np.linalg.eigh(moments.matrix)
-    values, unsure = moments.without_spread(values), moments.along(vectors)
+    others = (vectors[untold] ** 2).sum(axis=0) < 0.5
+    values[others] = moments.without_spread(values[others])
+    unsure = moments.along(vectors)
     measured = replace(before.moments, matrix=gram[:width, :width], variance=doubt)
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
     apart = (values > _APART) | ((vectors[before.levels] ** 2).sum(axis=0) < _OF_LEVELS)
