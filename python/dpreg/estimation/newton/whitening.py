@@ -138,7 +138,8 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
         look = _look(table, look, number)
         if look.clear and not small:
             break
-    return look.found.without(look.hidden, centred=table.begun.units.intercept)[0]
+    found = shortened(look.found, table.untold, _USUAL * math.sqrt(max(look.found.squares, 1)))
+    return found.without(look.hidden, centred=table.begun.units.intercept)[0]
 
 
 def _look(table: _Table, last: _Look, again: int) -> _Look:
