@@ -18,7 +18,7 @@ from dpreg.estimation.releases.column_sizes import (
     read_magnitudes,
 )
 from dpreg.estimation.releases.level_shares import level_shares
-from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, read_rare
+from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, rare_of
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -149,7 +149,7 @@ def column_scales(
             low[j], high[j] = size.low, size.high
     for j, column in known.columns.items():
         given[j], centre[j] = False, column.share * column.mean
-        scale[j] = LEVEL_SCALE * column.value or scale[j]
+        scale[j] = LEVEL_SCALE * column.value
         low[j], high[j] = column.low, column.high
     if levels:
         places = np.concatenate(levels)
@@ -172,8 +172,6 @@ def column_scales(
             centre[-1] = max(centre[-1], high[-1] / 2 * believed, share / 2)
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
-    # Those that no other value was told of are as good as constant.
-    spread[[j for j, column in known.columns.items() if not column.value]] = 0.0
     if levels:
         spread[places] = centre[places] * (1 - centre[places]) * precision
     return Scales(
@@ -240,13 +238,8 @@ def _magnitudes(
                 found[j] = nearly_zero(low, high, hidden)
             elif size is not None:
                 found[j] = size.within(low, high)
-    rare = {
-        int(j): read_rare(row, float(deviation), units)
-        for j, row in zip(searched, counts, strict=True)
-        if row[len(row) // 2] > _NEARLY * units
-    }
-    told = {j: column for j, column in rare.items() if column.value}
-    return {j: size for j, size in found.items() if size is not None}, told
+    rare = rare_of(zip(searched, counts, strict=True), float(deviation), units, _NEARLY)
+    return {j: size for j, size in found.items() if size is not None}, rare
 
 
 def _zoomed(
