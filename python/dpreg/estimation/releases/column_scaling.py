@@ -133,7 +133,7 @@ def column_scales(
     few = _share(cells if len(searched) else within, units, noise, _HIDDEN) >= spent
     again = [] if few else lost
     known, more = known_rare(rows, noise, rare, again, units, _TOGETHER - spent)
-    known = replace(known, untold=tuple(j for j in lost if j not in known.columns))
+    known = replace(known, untold=tuple(j for j in (*lost, *rare) if j not in known.columns))
     spent += more
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
