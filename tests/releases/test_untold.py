@@ -21,19 +21,21 @@ def whitening(change, sizes=None):
 def test_no_coordinate_of_a_column_makes_rows_longer(norm):
     change = np.random.default_rng(1).standard_normal((4, 4)) + np.diag([1.0, 1, 1, 20])
     columns = np.array([2, 3])
-    short = shortened(whitening(change), columns, norm)
-    assert (np.abs(short.rows[columns]) <= norm * (1 + 1e-12)).all()
+    far = np.array([1.0, 7.0])
+    short = shortened(whitening(change), columns, far, norm)
+    assert (np.abs(short.rows[columns]) * far[:, None] <= norm * (1 + 1e-12)).all()
     assert (short.sizes <= 1).all()
-    reached = np.abs(change[columns]).max(axis=0) > norm
+    reached = (np.abs(change[columns]) * far[:, None]).max(axis=0) > norm
     assert (short.sizes[~reached] == 1).all()
-    again = shortened(short, columns, norm)
+    again = shortened(short, columns, far, norm)
     assert (again.sizes == short.sizes).all()
 
 
 def test_without_such_columns_nothing_changes():
     found = whitening(np.diag([1.0, 50.0]), np.array([1.0, 0.2]))
-    assert (shortened(found, np.array([], dtype=np.int64), 1.0).sizes == found.sizes).all()
-    assert not len(unseen(found.moments, found, np.array([], dtype=np.int64), 3.0))
+    none = np.array([], dtype=np.int64)
+    assert (shortened(found, none, np.zeros(0), 1.0).sizes == found.sizes).all()
+    assert not len(unseen(found.moments, found, none, 3.0))
 
 
 def test_a_column_is_seen_with_so_many_deviations_of_its_own_second_moment():

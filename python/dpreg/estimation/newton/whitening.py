@@ -11,7 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.newton.coordinates import Whitening, shrunken
 from dpreg.estimation.newton.levels import Beginning, beginning
-from dpreg.estimation.newton.untold import shortened, unseen, untold_columns
+from dpreg.estimation.newton.untold import farthest, shortened, unseen, untold_columns
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
@@ -73,6 +73,11 @@ class _Table:
         """
         columns = untold_columns(self.begun.scales, self.begun.units)
         return columns[:0] if self.begun.few_rows else columns
+
+    def shortened(self, found: Whitening, norm: float) -> Whitening:
+        """Make coordinates short in which one of those would make rows longer than `norm`."""
+        far = farthest(self.begun.scales, self.begun.units, self.untold)
+        return shortened(found, self.untold, far, norm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +143,7 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
         look = _look(table, look, number)
         if look.clear and not small:
             break
-    found = shortened(look.found, table.untold, _USUAL * math.sqrt(max(look.found.squares, 1)))
+    found = table.shortened(look.found, _USUAL * math.sqrt(max(look.found.squares, 1)))
     return found.without(look.hidden, centred=table.begun.units.intercept)[0]
 
 
@@ -188,7 +193,7 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
         np.linalg.qr(np.linalg.solve(by, vectors[:, of]))[0] for of in (~seen, ~seen & ~apart)
     )
     clear = noise.left < _LEFT or (bool(seen.all()) and not _rough(values, unsure))
-    return _Look(shortened(found.turned(by), table.untold, limit), hidden, alike, clear)
+    return _Look(table.shortened(found.turned(by), limit), hidden, alike, clear)
 
 
 def _rough(values: Doubles, unsure: Doubles) -> bool:
