@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.estimation.releases.spectrum import without_spread
 
 Mask = NDArray[np.bool_]
@@ -58,8 +58,8 @@ class Moments:
         Zou (2006), "The adaptive lasso and its oracle properties".
         Rothman, Levina, Zhu (2009), "Generalized thresholding of large covariance matrices".
         """
-        level = self.levels[:, None] | self.levels
         known = np.isfinite(self.variance)
+        level = (self.levels[:, None] | self.levels) & (known | ~np.eye(len(matrix), dtype=bool))
         before = np.where(known, self.variance, self._apart)
         both = (before + variance) / np.where(np.eye(len(matrix), dtype=bool), 1.0, 2.0)
         usual = before / np.maximum(before + variance, np.finfo(float).tiny)
@@ -108,6 +108,24 @@ class Moments:
         variance = np.asarray((by**2).T @ self.variance @ by**2)
         matrix = np.where(levels[:, None] | levels, np.eye(len(levels)), by.T @ self.matrix @ by)
         return Moments(matrix, variance, levels)
+
+    def apart(self, places: Integers) -> Moments:
+        """Return them as if these coordinates had nothing to do with others."""
+        matrix = self.matrix.copy()
+        matrix[places] = matrix[:, places] = 0.0
+        matrix[places, places] = np.diag(self.matrix)[places]
+        return replace(self, matrix=matrix)
+
+    def unrelated(self, places: Integers) -> Moments:
+        """Return them as if nothing were known of correlations of these coordinates.
+
+        Without it noise that was measured along them, before they were seen, hid others: .8 of
+        those of 20,000 rows beside 20 columns that were 1 in 60, for .3.
+        """
+        variance = self.variance.copy()
+        variance[places] = variance[:, places] = self._apart
+        variance[places, places] = np.diag(self.variance)[places]
+        return replace(self, variance=variance)
 
     def without_spread(self, values: Doubles) -> Doubles:
         """See `spectrum.without_spread`, with the noise that entries have on average."""

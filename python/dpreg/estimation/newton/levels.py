@@ -13,6 +13,7 @@ from dpreg.data.design import Terms
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.coordinates import ALIKE, Mask, Moments
 from dpreg.estimation.newton.squares import square_coordinates
+from dpreg.estimation.newton.untold import untold_columns
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
@@ -133,7 +134,10 @@ def beginning(
         unseen.append(np.zeros((width, left_out.shape[1])))
         unseen[-1][at] = left_out
     variance = variance[np.ix_(told, told)]
-    moments = Moments(np.eye(len(variance)), variance, np.isfinite(np.diag(variance)))
+    levels = np.isfinite(np.diag(variance))
+    if not small:
+        levels |= np.isin(np.flatnonzero(told), untold_columns(scales, units))
+    moments = Moments(np.eye(len(variance)), variance, levels)
     nothing = np.zeros((width, 0))
     return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
@@ -16,7 +18,7 @@ from dpreg.estimation.releases.column_sizes import (
 )
 from dpreg.estimation.releases.events import released_events
 from dpreg.estimation.releases.level_shares import level_shares
-from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, read_rare
+from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, rare_of
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -125,9 +127,10 @@ def column_scales(
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
-    if _share(cells if len(searched) else within, units, noise, _HIDDEN) >= spent:
-        lost = []
-    known, more = known_rare(rows, noise, rare, lost, units, _TOGETHER - spent)
+    few = _share(cells if len(searched) else within, units, noise, _HIDDEN) >= spent
+    again = [] if few else lost
+    known, more = known_rare(rows, noise, rare, again, units, _TOGETHER - spent)
+    known = replace(known, untold=tuple(j for j in (*lost, *rare) if j not in known.columns))
     spent += more
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
@@ -143,7 +146,7 @@ def column_scales(
             low[j], high[j] = size.low, size.high
     for j, column in known.columns.items():
         given[j], centre[j] = False, column.share * column.mean
-        scale[j] = LEVEL_SCALE * column.value or scale[j]
+        scale[j] = LEVEL_SCALE * column.value
         low[j], high[j] = column.low, column.high
     if levels:
         places = np.concatenate(levels)
@@ -161,8 +164,6 @@ def column_scales(
         found |= having.hidden(hidden)
     spread = np.full(len(bounds), np.inf)
     spread[still] = 0.0
-    # Those that no other value was told of are as good as constant.
-    spread[[j for j, column in known.columns.items() if not column.value]] = 0.0
     if levels:
         spread[places] = centre[places] * (1 - centre[places]) * precision
     return Scales(
@@ -215,13 +216,8 @@ def _magnitudes(
                 found[j] = nearly_zero(low, high, hidden)
             elif size is not None:
                 found[j] = size.within(low, high)
-    rare = {
-        int(j): read_rare(row, float(deviation), units)
-        for j, row in zip(searched, counts, strict=True)
-        if row[len(row) // 2] > _NEARLY * units
-    }
-    told = {j: column for j, column in rare.items() if column.value}
-    return {j: size for j, size in found.items() if size is not None}, told
+    rare = rare_of(zip(searched, counts, strict=True), float(deviation), units, _NEARLY)
+    return {j: size for j, size in found.items() if size is not None}, rare
 
 
 def _zoomed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,9 +21,6 @@ _MOSTLY = 0.5
 # A cell holds values with so many deviations of its noise, within 2^10 of 1 and elsewhere: noise
 # alone makes one in one of 700 columns.  Others beside it hold some with so many.
 _SEEN, _FAR_SEEN, _BESIDE, _NEAR = 4.0, 5.5, 2.5, 10
-# A column in which no cell holds values is nearly always 0 where noise hides no more than this
-# share of the rows: those of 40 dummies of 20,000 rows are hidden, and seen in second moments.
-_HIDDEN = 0.004
 # Rows that two columns share are counted where noise in that is no more than this share of those of
 # the rarest.
 _SHARED = 0.2
@@ -33,7 +30,7 @@ _SHARED = 0.2
 class RareColumn:
     """A column that is nearly always 0.  Public."""
 
-    value: float  # Root mean square of the other values; 0: they were not told from noise.
+    value: float  # Root mean square of the other values.
     mean: float  # Of the other values.
     share: float  # Of rows that have one.
     deviation: float  # Of the noise in that.
@@ -52,11 +49,12 @@ class RareColumns:
     together: tuple[int, ...] = ()
     shared: Doubles = field(default_factory=lambda: np.zeros((0, 0)))
     deviation: float = 0.0
+    untold: tuple[int, ...] = ()  # Places of those that may be, of which no other value was told.
 
     @property
     def told(self) -> list[int]:
-        """Places of those whose other values were told."""
-        return sorted(j for j, column in self.columns.items() if column.value)
+        """Their places."""
+        return sorted(self.columns)
 
     def moved(self, places: Mapping[int, int]) -> RareColumns:
         """Return those columns that have a new place, there."""
@@ -67,6 +65,7 @@ class RareColumns:
             tuple(places[self.together[k]] for k in kept),
             self.shared[np.ix_(kept, kept)],
             self.deviation,
+            tuple(to for j, to in places.items() if j in self.untold),
         )
 
 
@@ -135,17 +134,23 @@ def _counted_again(
     _, cells = rows.total(SizeCounts((places,)))
     label = "sign and order of magnitude of columns that are nearly always 0"
     counts, deviation = noise.release(label, cells, noise.share(RARE_SHARE))
-    told = _SEEN * deviation < _HIDDEN * units
+    return rare_of(zip(places, counts, strict=True), float(deviation), units, _MOSTLY)
+
+
+def rare_of(
+    counts: Iterable[tuple[int, Doubles]], deviation: float, units: float, zeros: float
+) -> dict[int, RareColumn]:
+    """Return those columns, by place, of which more than this share is 0, with other values."""
     found = {
-        int(j): read_rare(row, float(deviation), units)
-        for j, row in zip(places, counts, strict=True)
-        if row[len(row) // 2] > _MOSTLY * units
+        int(j): read_rare(row, deviation, units)
+        for j, row in counts
+        if row[len(row) // 2] > zeros * units
     }
-    return {j: column for j, column in found.items() if column.value or told}
+    return {j: column for j, column in found.items() if column is not None}
 
 
-def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn:
-    """Return what the other values are of a column that is nearly always 0.
+def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn | None:
+    """Return what the other values are of a column that is nearly always 0; None: not told.
 
     cells: noisy counts, as of `_core.magnitude_counts`.
     deviation: of the noise in each.
@@ -174,7 +179,7 @@ def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn:
         sums += sign * float(held @ values)
         squares += float(held @ values**2)
     if numbers == 0:
-        return RareColumn(0.0, 0.0, 0.0, deviation / units, 0.0, 1.0)
+        return None
     value, mean = math.sqrt(squares / numbers), sums / numbers
     share = min(numbers / units, 1 - _MOSTLY)
     return RareColumn(value, mean, share, deviation / units, low=min(ends), high=max(ends))

@@ -1,0 +1,68 @@
+"""Columns that may be nearly always 0, in which no other value was seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.untold import shortened, unseen
+
+
+def whitening(change, sizes=None):
+    width = change.shape[1]
+    moments = Moments(np.eye(width), np.full((width, width), 0.01), np.zeros(width, dtype=bool))
+    sizes = np.ones(width) if sizes is None else sizes
+    nothing = np.zeros((len(change), 0))
+    return Whitening(change, nothing, np.zeros(width), 1.0, moments, sizes)
+
+
+@pytest.mark.parametrize("norm", [0.5, 3.0, 40.0])
+def test_no_coordinate_of_a_column_makes_rows_longer(norm):
+    change = np.random.default_rng(1).standard_normal((4, 4)) + np.diag([1.0, 1, 1, 20])
+    columns = np.array([2, 3])
+    far = np.array([1.0, 7.0])
+    short = shortened(whitening(change), columns, far, norm)
+    assert (np.abs(short.rows[columns]) * far[:, None] <= norm * (1 + 1e-12)).all()
+    assert (short.sizes <= 1).all()
+    reached = (np.abs(change[columns]) * far[:, None]).max(axis=0) > norm
+    assert (short.sizes[~reached] == 1).all()
+    again = shortened(short, columns, far, norm)
+    assert (again.sizes == short.sizes).all()
+
+
+def test_without_such_columns_nothing_changes():
+    found = whitening(np.diag([1.0, 50.0]), np.array([1.0, 0.2]))
+    none = np.array([], dtype=np.int64)
+    assert (shortened(found, none, np.zeros(0), 1.0).sizes == found.sizes).all()
+    assert not len(unseen(found.moments, found, none, 3.0))
+
+
+def test_a_column_is_seen_with_so_many_deviations_of_its_own_second_moment():
+    found = whitening(np.diag([1.0, 5.0, 5.0]))
+    moments = Moments(np.diag([1.0, 0.29, 0.31]), found.moments.variance, found.levels)
+    assert unseen(moments, found, np.array([1, 2]), 3.0).tolist() == [1]
+
+
+def test_coordinates_apart_have_only_their_own_second_moment():
+    rng = np.random.default_rng(2)
+    matrix, variance = (m + m.T for m in rng.random((2, 4, 4)))
+    moments = Moments(matrix, variance, np.zeros(4, dtype=bool))
+    apart = moments.apart(np.array([1, 3]))
+    expected = matrix.copy()
+    expected[[1, 3]] = expected[:, [1, 3]] = 0
+    expected[[1, 3], [1, 3]] = matrix[[1, 3], [1, 3]]
+    assert (apart.matrix == expected).all()
+    assert (apart.variance == variance).all()
+
+
+def test_of_unrelated_coordinates_only_their_own_second_moment_is_known():
+    rng = np.random.default_rng(3)
+    variance = rng.random((4, 4))
+    variance += variance.T
+    moments = Moments(np.eye(4), variance, np.zeros(4, dtype=bool)).unrelated(np.array([2]))
+    assert (np.diag(moments.variance) == np.diag(variance)).all()
+    others = moments.variance[2, [0, 1, 3]]
+    assert np.ptp(others) == 0
+    kept = np.ix_([0, 1, 3], [0, 1, 3])
+    assert (moments.variance[kept] == variance[kept]).all()
