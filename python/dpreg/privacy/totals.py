@@ -43,7 +43,7 @@ def accounting_from(
         raise BudgetError("accounting", problem, leave_out("accounting"))
     total = check_delta(delta)
     if meant == "basic":
-        return Basic(check_epsilon(eps), total)
+        return Basic.of(check_epsilon(eps), total)
     if total == 0:
         problem = f"must be greater than 0 with accounting {meant!r}"
         raise BudgetError("delta", problem, write("delta", 1e-5))
