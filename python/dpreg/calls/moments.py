@@ -182,13 +182,12 @@ def _posed(session: Session) -> tuple[Session, Problem]:
             first = name
             break
     else:
-        raise FormulaError("formula", "there is no column of numbers or levels in the data")
+        raise FormulaError("there is no column of numbers or levels in the data")
     spec = bound_formula(f"{_number(first, schema)} ~ {right}", schema)
     if not spec.intercept:
-        why = "must include the intercept; models fitted from the moments may omit it"
-        raise FormulaError("formula", why)
+        raise FormulaError("must include the intercept; models fitted from the moments may omit it")
     if not spec.names:
-        raise FormulaError("formula", "has no columns", "write '~ x + z'")
+        raise FormulaError("has no columns", "write '~ x + z'")
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
     return put(f"~ {right}"), put(f"{response} ~ {right}").pose()
@@ -199,7 +198,7 @@ def _check_effects(formula: object) -> None:
     _, groups = split_effects(formula)
     if groups:
         problem = f"effects of {groups[0]!r} cannot be computed from second moments"
-        raise FormulaError("formula", problem, "leave them out, or use dp_lm")
+        raise FormulaError(problem, "leave them out, or use dp_lm")
 
 
 def _right_hand_side(formula: str | Sequence[str]) -> str:
@@ -217,8 +216,7 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
     if not tilde:
         if re.fullmatch(r"[\w. ]+(,[\w. ]+)+", formula):
             like = " + ".join(name.strip() for name in formula.split(","))
-            why = f"{formula!r} is not a sum of columns"
-            raise FormulaError("formula", why, f"write '~ {like}'")
+            raise FormulaError(f"{formula!r} is not a sum of columns", f"write '~ {like}'")
         return formula
     return f"{left.strip()} + {right.strip()}" if left.strip() else right.strip()
 

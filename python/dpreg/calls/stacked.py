@@ -111,7 +111,7 @@ def check_columns(names: tuple[str, ...], advice: str) -> None:
     """Refuse more columns of rows than there may be."""
     if len(names) > _MOST_COLUMNS:
         size = f"{len(names):,} coefficients, and {_MOST_COLUMNS:,} is the limit"
-        raise FormulaError("formula", f"makes {size}", advice)
+        raise FormulaError(f"makes {size}", advice)
 
 
 def known_limits(records: Terms) -> Mapping[str, tuple[float, float]]:

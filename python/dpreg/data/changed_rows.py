@@ -104,7 +104,7 @@ def refuse_offsets(terms: Terms, function: str) -> None:
     """Refuse offsets where no model is fitted."""
     if terms.given:
         problem = f"{function} does not support {terms.names[terms.given[0]]}"
-        raise FormulaError("formula", problem, "leave it out")
+        raise FormulaError(problem, "leave it out")
 
 
 def without_offset_terms(terms: Terms) -> Terms:

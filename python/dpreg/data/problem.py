@@ -114,11 +114,11 @@ def pose(
         for name, (role, instead) in apart.items():
             if name and isinstance(formula, str) and "|" not in formula and _names(formula, name):
                 problem = f"{name!r} {role}, and cannot be in the formula too"
-                raise FormulaError("formula", problem, "leave it out", instead) from None
+                raise FormulaError(problem, "leave it out", instead) from None
         raise
     check_column_names(spec.regressors)
     if within and not spec.names:
-        raise FormulaError("formula", "has only unit effects, which are not released")
+        raise FormulaError("has only unit effects, which are not released")
     return FormulaProblem(spec, source, unit, stratum, within, weights)
 
 
@@ -131,4 +131,4 @@ def check_order(formula: object, data: object) -> None:
     is_formula = [isinstance(given, str) and "~" in given for given in (formula, data)]
     if is_formula == [False, True]:
         problem = ("and ", Argument("data"), " are in the wrong order")
-        raise FormulaError("formula", problem, "write the formula first, then the data")
+        raise FormulaError(problem, "write the formula first, then the data")

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
-from dpreg.base.errors import PYTHON, Face, Words, told
+from dpreg.base.errors import Face, Words, python, told
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import parsed, reading, template
 from dpreg.results.summary import Shown, Summary, privacy_note
@@ -106,7 +106,7 @@ class NotReleased(Shown, Exception):  # noqa: N818
         selected = found.pop("selected")
         return cls(**found, privacy=privacy, selected=None if selected is None else tuple(selected))
 
-    def summary(self, face: Face = PYTHON) -> Summary:
+    def summary(self, face: Face = python) -> Summary:
         """Return what happened, what it cost and what to do next; printable like that of a fit."""
         chosen = [] if self.selected is None else [f"Selected: {', '.join(self.selected)}."]
         return Summary(

@@ -32,7 +32,7 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 
 def refusal(term: str, why: str, *instead: Words) -> FormulaError:
     """Return the refusal of a term."""
-    return FormulaError("formula", f"the term {term!r} cannot be used: {why}", *instead)
+    return FormulaError(f"the term {term!r} cannot be used: {why}", *instead)
 
 
 def why_not(node: ast.expr) -> tuple[str, str]:

@@ -72,7 +72,7 @@ def read_factor(expression: str) -> Factor:
     try:
         tree = ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval")
     except (SyntaxError, ValueError):
-        raise FormulaError("formula", f"cannot read the term {expression!r}") from None
+        raise FormulaError(f"cannot read the term {expression!r}") from None
     reader = _Reader(expression, aliases)
     reader.read(tree.body)
     offset = isinstance(tree.body, ast.Call) and _is_offset(tree.body.func)

@@ -15,7 +15,7 @@ import click
 
 from dpreg.base.errors import ArgumentError
 from dpreg.base.passes import progress
-from dpreg.faces.cli.words import SHELL, in_shell
+from dpreg.faces.cli.words import in_shell, shell
 
 Command = Callable[..., Any]
 
@@ -166,7 +166,7 @@ def needs_writable(path: str | None, option: str) -> None:
 
 def refused(error: Exception) -> None:
     """Print a refusal in the words of the shell."""
-    text = error.told(SHELL) if isinstance(error, ArgumentError) else str(error)
+    text = error.told(shell) if isinstance(error, ArgumentError) else str(error)
     print(f"dpreg: {text}", file=sys.stderr)
 
 
@@ -217,5 +217,5 @@ def release_and_tell(
     with working(doing):
         found = call(**given)
     if not found.released:
-        return outputs.tell(found, found.summary(SHELL), DECLINED)
+        return outputs.tell(found, found.summary(shell), DECLINED)
     return outputs.tell(found, in_shell(found.summary(**shown)), DONE)
