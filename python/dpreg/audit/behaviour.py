@@ -41,7 +41,7 @@ def _before_the_charge(seed: int) -> Iterator[str]:
             seen: list[str] = []
             table = regression(30).assign(who=np.arange(30))
             data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
-            with patch.object(Account, "reserve", _noting(Account, "reserve", seen, "charge")):
+            with patch.object(Account, "reserve", _noting(Account.reserve, seen)):
                 dp_lm("y ~ a", data, *_CLAIM, method=method, unit=unit, rng=seed)
             first = seen.count("charge") == 1 and seen.index("charge") < seen.index("read")
             yield "" if first else f"{method.name}: {seen}"
@@ -62,11 +62,9 @@ class _Tripwire:
         return self._values
 
 
-def _noting(owner: type, name: str, seen: list[str], what: str) -> Callable[..., Any]:
-    real = owner.__dict__[name]
-
+def _noting(real: Callable[..., Any], seen: list[str]) -> Callable[..., Any]:
     def noting(*arguments: Any, **named: Any) -> Any:
-        seen.append(what)
+        seen.append("charge")
         return real(*arguments, **named)
 
     return noting

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.calls.isolation import redirected
 from dpreg.calls.lm import dp_lm
 from dpreg.data.design import Design
 from dpreg.estimation.base import Release
@@ -100,16 +100,11 @@ def watch(call: Callable[[], str], budget: Budget) -> Observed:
 def _listening() -> Iterator[list[bytes]]:
     said: list[bytes] = []
     with tempfile.TemporaryFile() as file:
-        saved = [os.dup(1), os.dup(2)]
-        for number in (1, 2):
-            os.dup2(file.fileno(), number)
+        number = file.fileno()
         try:
-            with _listening_to_python(file.fileno()):
+            with redirected(1, number), redirected(2, number), _listening_to_python(number):
                 yield said
         finally:
-            for number, old in zip((1, 2), saved, strict=True):
-                os.dup2(old, number)
-                os.close(old)
             file.seek(0)
             said.append(file.read())
 
