@@ -145,7 +145,7 @@ given_arguments <- function(e, name, rule, term) {
   wrong <- function(...) refuse_term(
     term, if (name %in% names(LEARNS_FROM_DATA)) OTHER_ROWS
           else paste0("the arguments of ", name, "() are not ",
-                      sub("^.*\\((.*)\\).*$", "(\\1)", deparsed(args(rule$arguments))[1L])),
+                      "(", paste(names(formals(rule$arguments)), collapse = ", "), ")"),
     remedy(name, if (length(e) > 1L) e[[2L]]))
   if (name == "I" && any(nzchar(names(e))))
     refuse_term(term, "I() takes no named argument", "write == for a comparison")
