@@ -15,8 +15,7 @@ from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
 from dpreg.faces.cli.demo import demo_command
 from dpreg.faces.cli.fit import fit, glm, select
-from dpreg.faces.cli.models import curve, effect, multinomial, ordinal, survival
-from dpreg.faces.cli.moments import lm, moments
+from dpreg.faces.cli.models import curve, effect, lm, moments, multinomial, ordinal, survival
 from dpreg.faces.cli.plan import plan
 from dpreg.faces.cli.predict import predict
 from dpreg.faces.cli.shell import CUT_OFF, FAILED, INTERRUPTED, REFUSED, close_quietly, refused
