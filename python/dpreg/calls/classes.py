@@ -26,10 +26,9 @@ from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.class_rows import release_classes
 from dpreg.privacy.bits import Rng
+from dpreg.results.class_models import DPMultinomial, DPOrdinal
 from dpreg.results.classes import OfClasses
-from dpreg.results.multinomial import DPMultinomial
 from dpreg.results.not_released import NotReleased
-from dpreg.results.ordinal import DPOrdinal
 
 Fit = TypeVar("Fit", bound=OfClasses)
 _LINKS = {"logit": BINOMIAL, "probit": PROBIT}
