@@ -1,7 +1,5 @@
 """What has to be true of a call besides its numbers: order, randomness, no surprises."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -1,7 +1,5 @@
 """Grey-box audit of `dp_test`: how far one unit moves its count, in the scale of its noise."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Audits of private Frank-Wolfe: its steps, its screening, and whole fits on replayed paths."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

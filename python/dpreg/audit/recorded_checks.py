@@ -1,7 +1,5 @@
 """Grey-box audits: what each stage of a whole fit loses on the worst rows there are."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Audits of private selection: the ranges that the noise is made for, and the draws."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

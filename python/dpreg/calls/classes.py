@@ -1,7 +1,5 @@
 """`dp_ordinal` and `dp_multinomial`: responses that are classes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

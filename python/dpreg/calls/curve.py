@@ -1,7 +1,5 @@
 """`dp_curve`: survival curves on a public grid."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

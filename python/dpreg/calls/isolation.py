@@ -4,8 +4,6 @@ What such a function prints, logs or warns of is about the records that it was g
 many numbers it drew before the next one is called.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import io

@@ -1,7 +1,5 @@
 """`dp_lm` and `dp_glm`: linear, logistic, Poisson, gamma and quantile regression."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Databases and clusters as sources: DuckDB, ibis, Dask and Spark."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Private Frank-Wolfe for sparse least squares, on arrays of which no cell is looked at."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Poisson-sampled Gaussian releases, by privacy loss distributions (dp-accounting)."""
 
-from __future__ import annotations
-
 import math
 from functools import cache, lru_cache
 

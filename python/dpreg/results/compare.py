@@ -1,7 +1,5 @@
 """Several fits side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
