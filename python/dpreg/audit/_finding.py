@@ -1,11 +1,9 @@
 """What an audit says about one claim."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 How = Literal["exact", "black box", "grey box"]
 # Laws that are computed may be off by this, relatively.
@@ -64,7 +62,7 @@ class Finding:
         """At least half of the claim is seen to be lost: the check would notice a factor 2."""
         return self.lower >= self.epsilon / 2
 
-    def after(self, lost: float, remark: str) -> Finding:
+    def after(self, lost: float, remark: str) -> Self:
         """Return what is found after one more run, which lost so much."""
         more = replace(self, runs=self.runs + 1)
         return more if lost <= self.lower else replace(more, lower=lost, remark=remark)

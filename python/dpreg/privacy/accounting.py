@@ -4,14 +4,12 @@ What a release costs may depend on what the ones before it gave, and so may the 
 release.  Sums against fixed limits stay right then (``composition.md``).
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
@@ -93,7 +91,7 @@ class Basic(Accounting):
     name = "basic"
 
     @classmethod
-    def of(cls, epsilon: float, delta: float) -> Basic:
+    def of(cls, epsilon: float, delta: float) -> Self:
         """Return the accounting with this total."""
         typed = {"eps": epsilon, "delta": delta}
         return cls(epsilon, delta, typed, {name: _typed(value) for name, value in typed.items()})
@@ -116,14 +114,14 @@ class Gaussian(Accounting):
     name = "gdp"
 
     @classmethod
-    def of(cls, epsilon: float, delta: float) -> Gaussian:
+    def of(cls, epsilon: float, delta: float) -> Self:
         """Return the accounting with this total."""
         more = _DISCRETE_SHARE * epsilon
         mu = gdp_mu(epsilon - more, _half(delta, more))
         return cls(epsilon, delta, {"eps": epsilon, "delta": delta}, cls._limits(mu, delta, more))
 
     @classmethod
-    def of_mu(cls, mu: float, delta: float) -> Gaussian:
+    def of_mu(cls, mu: float, delta: float) -> Self:
         """Return the accounting of this mu; its epsilon is that for `delta`."""
         more = _DISCRETE_SHARE * mu
         epsilon = gdp_epsilon(mu, _half(delta, more)) + more
@@ -163,13 +161,13 @@ class Concentrated(Accounting):
     name = "zcdp"
 
     @classmethod
-    def of(cls, epsilon: float, delta: float) -> Concentrated:
+    def of(cls, epsilon: float, delta: float) -> Self:
         """Return the accounting with this total."""
         rho = zcdp_rho(epsilon, _half(delta, 0.0))
         return cls(epsilon, delta, {"eps": epsilon, "delta": delta}, cls._limits(rho, delta))
 
     @classmethod
-    def of_rho(cls, rho: float, delta: float) -> Concentrated:
+    def of_rho(cls, rho: float, delta: float) -> Self:
         """Return the accounting of this rho; its epsilon is that for `delta`."""
         epsilon = zcdp_epsilon(rho, _half(delta, 0.0))
         return cls(epsilon, delta, {"rho": rho, "delta": delta}, cls._limits(rho, delta))

@@ -1,10 +1,8 @@
 """The other outcome of a mechanism: it declined."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from dpreg.base.errors import Face, Words, python, told
 from dpreg.privacy.certificate import Certificate
@@ -98,7 +96,7 @@ class NotReleased(Shown, Exception):  # noqa: N818
         return json.dumps({_KIND: _FORMAT, **fields}, indent=2)
 
     @classmethod
-    def from_json(cls, text: str) -> NotReleased:
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; a ValueError if `text` is something else."""
         with reading("this does not say that a mechanism declined", _FORMAT):
             found = parsed(text, _DOCUMENT, _FORMAT)

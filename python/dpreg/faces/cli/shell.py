@@ -1,7 +1,5 @@
 """What commands are made of: exit codes, help, and where results go."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -9,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import click
 
@@ -107,7 +105,7 @@ class Outputs:
     quiet: bool
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Outputs:
+    def of(cls, given: dict[str, Any]) -> Self:
         """Take what `output_options` added out of the options of a command.
 
         Refuses files that cannot be written, before anything is charged.
