@@ -171,7 +171,10 @@ def _posed(session: Session) -> tuple[Session, Problem]:
     apart = None if stratum is None else stratum.column
     schema = open_source(data).schema.with_levels(asked.levels).without(asked.unit).without(apart)
     schema = schema.with_bounds(column_pairs(asked.bounds, schema))
-    _check_effects(asked.formula)
+    _, groups = split_effects(asked.formula)
+    if groups:  # what is released has no means of a unit
+        problem = f"effects of {groups[0]!r} cannot be computed from second moments"
+        raise FormulaError(problem, "leave them out, or use dp_lm")
     columns = " + ".join(map(_quoted, schema.columns)) or "1"
     right = _DOT.sub(columns, _right_hand_side(asked.formula))
     read_terms(right)
@@ -189,14 +192,6 @@ def _posed(session: Session) -> tuple[Session, Problem]:
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
     return put(f"~ {right}"), put(f"{response} ~ {right}").pose()
-
-
-def _check_effects(formula: object) -> None:
-    """Refuse effects of groups: what is released has no means of a unit."""
-    _, groups = split_effects(formula)
-    if groups:
-        problem = f"effects of {groups[0]!r} cannot be computed from second moments"
-        raise FormulaError(problem, "leave them out, or use dp_lm")
 
 
 def _right_hand_side(formula: str | Sequence[str]) -> str:

@@ -164,7 +164,9 @@ def plot_beside(
     """
     if not 1 <= len(fits) <= len(_STYLES):
         raise ArgumentError("fits", f"must be 1 to {len(_STYLES)} fits, got {len(fits)}")
-    tables = {title: _table(fit, alpha) for title, fit in fits.items()}
+    tables = {
+        title: fit.tidy(alpha) if isinstance(fit, DPResults) else fit for title, fit in fits.items()
+    }
     named = list(dict.fromkeys(term for table in tables.values() for term in table.index))
     if terms is None:
         terms = [term for term in named if term != "Intercept"]
@@ -197,10 +199,6 @@ def _chosen(terms: Sequence[str], named: Sequence[str]) -> list[str]:
             advice = f"perhaps {meant!r} was meant" if meant else f"write {named[-1]!r}"
             raise ArgumentError("terms", f"there is no coefficient {term!r}", advice)
     return chosen
-
-
-def _table(fit: DPResults | pd.DataFrame, alpha: float) -> pd.DataFrame:
-    return fit.tidy(alpha) if isinstance(fit, DPResults) else fit
 
 
 def plot_correlations(moments: DPMoments, ax: Axes | None = None) -> Axes:
