@@ -43,10 +43,7 @@ class Stacked:
     def fit(self, session: Session, problem: Problem) -> DPResults | NotReleased:
         """Charge the fit, read the records, and release.
 
-        Raises
-        ------
-        ValueError
-            For wrong use, before a record is read.
+        Raises ValueError for wrong use, before a record is read.
         """
         asked, spending = session.request, session.allowance
         claim = spending.epsilon, spending.delta

@@ -36,14 +36,7 @@ class StratumBudget(Spendable):
 
 
 class Partition(Mapping[Level, StratumBudget]):
-    """The strata of a budget, by level.
-
-    Parameters
-    ----------
-    budget : Budget
-    column : str
-    levels : tuple
-    """
+    """The strata of a budget, by level; of `Budget.partition`."""
 
     def __init__(self, budget: Spendable, column: str, levels: tuple[Level, ...]) -> None:
         self.column = column
