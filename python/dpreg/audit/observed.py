@@ -58,11 +58,6 @@ class Observed:
     design: Design | None  # What the method got.
 
     @property
-    def visible(self) -> tuple[Any, ...]:
-        """All of it but the design."""
-        return self.failure, self.warned, self.said, self.charges, self.document
-
-    @property
     def quiet(self) -> bool:
         """Whether there is a result, paid for once, and nothing else."""
         return (self.failure, self.warned, self.said, len(self.charges)) == (None, (), b"", 1)
@@ -136,11 +131,6 @@ def difference(without: Observed, having: Observed, *, grouped: bool) -> str:
     if without.design is None or having.design is None:
         return ""
     return _rows_apart(without.design, having.design, grouped=grouped)
-
-
-def same_rows(first: Design, second: Design) -> bool:
-    """Whether two designs have the same rows, to the last bit, and the same units."""
-    return _bits(first) == _bits(second) and _groups(first) == _groups(second)
 
 
 def _rows_apart(without: Design, having: Design, *, grouped: bool) -> str:

@@ -34,11 +34,6 @@ def pure_rho(epsilon: float) -> float:
     return epsilon * epsilon / 2 * _UP
 
 
-def pure_epsilon(rho: float) -> float:
-    """Return the epsilon of an epsilon-DP mechanism that costs at most `rho`."""
-    return math.sqrt(2 * rho) * _DOWN
-
-
 def _log_delta(log_order: float, rho: float, epsilon: float) -> float:
     """Logarithm of the bound at order alpha = 1 + exp(log_order)."""
     above = math.exp(log_order)
