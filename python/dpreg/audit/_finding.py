@@ -84,22 +84,25 @@ class Check:
     run: Callable[[Effort], Finding]
 
 
-def nothing_lost(name: str, mechanism: str, said: Callable[[int], Iterable[str]]) -> Check:
-    """Claim that nothing at all is lost in any case, and stop where something is.
+def nothing_lost(name: str, mechanism: str) -> Callable[[Callable[[int], Iterable[str]]], Check]:
+    """Return a decorator: nothing at all is lost in any case, and it stops where something is.
 
-    said: for a seed, what is wrong with each case; empty where nothing is.
+    What it decorates says of a seed what is wrong with each case; empty where nothing is.
     """
 
-    def run(effort: Effort) -> Finding:
-        cases, fault = 0, ""
-        for fault in said(effort.seed):
-            cases += 1
-            if fault:
-                break
-        lower = math.inf if fault else 0.0
-        return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
+    def checked(said: Callable[[int], Iterable[str]]) -> Check:
+        def run(effort: Effort) -> Finding:
+            cases, fault = 0, ""
+            for fault in said(effort.seed):
+                cases += 1
+                if fault:
+                    break
+            lower = math.inf if fault else 0.0
+            return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
 
-    return Check(name, run)
+        return Check(name, run)
+
+    return checked
 
 
 @dataclass(frozen=True, slots=True)

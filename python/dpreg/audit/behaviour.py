@@ -32,6 +32,7 @@ _METHODS: tuple[Method, ...] = (
 _CLAIM = (1.0, 1e-3)
 
 
+@nothing_lost("charged first", "charged before a record is read")
 def _before_the_charge(seed: int) -> Iterator[str]:
     """No cell and no number of rows is read before the budget is charged."""
     for method in _METHODS:
@@ -68,6 +69,7 @@ def _noting(real: Callable[..., Any], seen: list[str]) -> Callable[..., Any]:
     return noting
 
 
+@nothing_lost("fresh noise", "fresh noise")
 def _repeated(seed: int) -> Iterator[str]:
     """No two fits, and no two draws of one fit, have the same noise, at one instant either."""
     streams = {bit_source(None).next() for _ in range(100)}
@@ -105,6 +107,7 @@ def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]
     return drawing
 
 
+@nothing_lost("grid", "outputs on a public grid")
 def _off_the_grid(seed: int) -> Iterator[str]:
     """Noisy sums are integers times a public power of two, whatever the data."""
     from dpreg.estimation.releases.accountant import GaussianReleases
@@ -119,6 +122,7 @@ def _off_the_grid(seed: int) -> Iterator[str]:
         yield f"eps={epsilon}: {out}" if off else ""
 
 
+@nothing_lost("no surprises", "no exception or warning from data")
 def _surprises(seed: int) -> Iterator[str]:
     """Odd rows raise nothing and warn of nothing."""
     tables = [pair.having for pair in hostile_pairs(30)]
@@ -139,11 +143,3 @@ def _surprise(formula: str, table: pd.DataFrame, method: Method, seed: int) -> s
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     return ""
-
-
-CHECKS = (
-    nothing_lost("charged first", "charged before a record is read", _before_the_charge),
-    nothing_lost("fresh noise", "fresh noise", _repeated),
-    nothing_lost("grid", "outputs on a public grid", _off_the_grid),
-    nothing_lost("no surprises", "no exception or warning from data", _surprises),
-)
