@@ -40,14 +40,13 @@ from dpreg.estimation.selection import (
 )
 from dpreg.privacy.budget import Budget as Budget
 from dpreg.results.block_test import DPTest as DPTest
+from dpreg.results.class_models import DPMultinomial as DPMultinomial, DPOrdinal as DPOrdinal
 from dpreg.results.compare import compare as compare
 from dpreg.results.curve import DPCurve as DPCurve
 from dpreg.results.effect import DPEffect as DPEffect
 from dpreg.results.fit import DPResults as DPResults
 from dpreg.results.moments import DPMoments as DPMoments
-from dpreg.results.multinomial import DPMultinomial as DPMultinomial
 from dpreg.results.not_released import NotReleased as NotReleased
-from dpreg.results.ordinal import DPOrdinal as DPOrdinal
 from dpreg.results.selection import SelectionResult as SelectionResult
 from dpreg.results.survival import DPSurvival as DPSurvival
 from dpreg.version import __version__ as __version__

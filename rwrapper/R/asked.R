@@ -67,7 +67,9 @@ seen_by <- function(asked, formula) {
   given <- asked$given
   stratum <- given$budget$stratum
   asked$seen <- without_weights(seen_by_formula(asked$data, formula, given$unit, stratum), formula, given$weights)
-  asked$levels <- levels_seen(given$levels, given$unit, stratum)
+  # What is declared of a column that the formula does not see is of no use to it.
+  if (is.list(given$levels)) given$levels[c(given$unit, stratum$column)] <- NULL
+  asked$levels <- given$levels
   asked
 }
 

@@ -10,13 +10,11 @@ data_of <- function(data) {
            "\"sales/*.parquet\"")
   paths <- as.list(enc2utf8(vapply(data, absolute, "", USE.NAMES = FALSE)))
   kinds <- call_python("columns", list(paths = paths))
-  structure(lapply(kinds, without_rows), class = c("dp_files", "data.frame"), row.names = integer(),
+  # A list is refused by whoever needs the column.
+  column <- function(kind) if (kind == "other") list() else empty_column(list(kind = kind, units = "secs"))
+  structure(lapply(kinds, column), class = c("dp_files", "data.frame"), row.names = integer(),
             paths = paths)
 }
-
-# A column of this kind; a list is refused by whoever needs it.
-without_rows <- function(kind)
-  if (kind == "other") list() else empty_column(list(kind = kind, units = "secs"))
 
 check_data <- function(data) {
   if (is.data.frame(data)) return(data)

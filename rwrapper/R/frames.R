@@ -103,7 +103,7 @@ strata_rows <- function(newdata, name, levels) {
 new_offset <- function(object, newdata) {
   if (!length(attr(object$terms, "offset"))) return(0)
   new <- new_frame(object, newdata)
-  offset_sum(new$design$terms, new$frame)
+  Reduce(`+`, lapply(new$frame[offset_names(new$design$terms)], as.double), 0)
 }
 
 new_frame <- function(object, newdata) {

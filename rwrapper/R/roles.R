@@ -109,10 +109,6 @@ check_stratum <- function(stratum, data) {
            ", and the column is of class ", class(data[[column]])[1L])
 }
 
-# What is declared of a column that the formula does not see is of no use to it.
-levels_seen <- function(levels, unit, stratum)
-  if (is.list(levels)) levels[setdiff(names(levels), c(unit, stratum$column))] else levels
-
 # Weights of rows and offsets of linear predictors.
 
 # The name of a column, typed as lm() takes it or as text.
@@ -147,7 +143,3 @@ refuse_offsets <- function(design, what) {
     refuse("formula: ", what, " does not support ", offset_names(design$terms)[1L], "; leave it out")
   design
 }
-
-# What offsets add to the linear predictor of each row.
-offset_sum <- function(terms, frame)
-  Reduce(`+`, lapply(frame[offset_names(terms)], as.double), 0)

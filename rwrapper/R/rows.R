@@ -12,68 +12,15 @@ WITH_NUMBERS <- c(NUMBERS, "factor", "ordered", "date", "time", "span")
 # What levels can be given to. A label is text that a formula makes of dates.
 CODED <- c(NUMBERS, "factor", "ordered", "text", "label")
 
-# Functions: which arguments they may have, of those which are constants (the others hold rows,
-# and are of the kinds `takes`), which must be given, and the kind that they give, when it is not
-# that of the first argument.
-row_function <- function(arguments, takes = NUMBERS, constants = character(), needs = character(),
-                         gives = "number")
-  list(arguments = arguments, takes = takes, constants = constants, needs = needs, gives = gives)
-
-ROW_FUNCTIONS <- c(
-  lapply(stats::setNames(ROW_MATHS, ROW_MATHS), function(name)
-    row_function(function(x) NULL, c(NUMBERS, "matrix"), gives = NULL)),
-  list(
-    I = row_function(function(x) NULL, c(WITH_NUMBERS, "text", "matrix"), gives = NULL),
-    log = row_function(function(x, base) NULL, c(NUMBERS, "matrix"), "base", gives = NULL),
-    round = row_function(function(x, digits) NULL, c(NUMBERS, "matrix"), "digits", gives = NULL),
-    pmin = row_function(function(..., na.rm) NULL, constants = "na.rm"),
-    pmax = row_function(function(..., na.rm) NULL, constants = "na.rm"),
-    ifelse = row_function(function(test, yes, no) NULL, WITH_NUMBERS,
-                          needs = c("test", "yes", "no")),
-    as.numeric = row_function(function(x, units) NULL, c(WITH_NUMBERS, "label"), "units"),
-    as.double = row_function(function(x, units) NULL, c(WITH_NUMBERS, "label"), "units"),
-    as.integer = row_function(function(x) NULL, c(WITH_NUMBERS, "label")),
-    as.logical = row_function(function(x) NULL, c(NUMBERS, "factor", "ordered")),
-    difftime = row_function(function(time1, time2, units) NULL, c("date", "time"), "units",
-                            c("time1", "time2", "units"), "span"),
-    poly = row_function(function(x, degree, raw, Boundary.knots) NULL, NUMBERS,
-                        c("degree", "raw", "Boundary.knots"), c("x", "degree"), "matrix"),
-    ns = row_function(function(x, df, knots, intercept, Boundary.knots) NULL, NUMBERS,
-                      c("df", "knots", "intercept", "Boundary.knots"), "x", "matrix"),
-    bs = row_function(function(x, df, knots, degree, intercept, Boundary.knots) NULL, NUMBERS,
-                      c("df", "knots", "degree", "intercept", "Boundary.knots"), "x", "matrix"),
-    scale = row_function(function(x, center, scale) NULL, NUMBERS, c("center", "scale"),
-                         c("x", "center", "scale")),
-    offset = row_function(function(object) NULL),
-    is.na = row_function(function(x) NULL, c(WITH_NUMBERS, "text", "label")),
-    nchar = row_function(function(x) NULL, c("text", "label")),
-    grepl = row_function(function(pattern, x, ignore.case, perl, fixed) NULL, c("text", "label"),
-                         c("pattern", "ignore.case", "perl", "fixed"), c("pattern", "x")),
-    weekdays = row_function(function(x, abbreviate) NULL, c("date", "time"), "abbreviate", "x",
-                            "label"),
-    months = row_function(function(x, abbreviate) NULL, c("date", "time"), "abbreviate", "x",
-                          "label"),
-    quarters = row_function(function(x) NULL, c("date", "time"), gives = "label"),
-    format = row_function(function(x, format) NULL, c("date", "time"), "format", c("x", "format"),
-                          "label"),
-    factor = row_function(function(x, levels, labels, ordered) NULL, CODED,
-                          c("levels", "labels", "ordered"), c("x", "levels"), "factor"),
-    ordered = row_function(function(x, levels, labels) NULL, CODED, c("levels", "labels"),
-                           c("x", "levels"), "ordered"),
-    cut = row_function(function(x, breaks, labels, include.lowest, right, dig.lab,
-                                ordered_result) NULL, NUMBERS,
-                       c("breaks", "labels", "include.lowest", "right", "dig.lab",
-                         "ordered_result"),
-                       c("x", "breaks"), "factor"),
-    relevel = row_function(function(x, ref) NULL, "factor", "ref", c("x", "ref"), NULL),
-    C = row_function(function(object, contr, how.many) NULL, c("factor", "ordered"),
-                     c("contr", "how.many"), "object", NULL),
-    `%in%` = row_function(function(x, table) NULL, CODED, "table", c("x", "table"))
-  )
-)
-
-# Constants that are vectors; all others are single values.
-VECTORS <- c("knots", "Boundary.knots", "levels", "labels", "breaks", "table")
+# Functions: their arguments, of which those of `CONSTANT_TYPES` are constants, and the others hold
+# rows and are of the kinds `takes`; what must be given has no default. `gives`: the kind of the
+# result, when it is not that of the first argument.
+row_function <- function(arguments, takes = NUMBERS, gives = "number") {
+  constants <- intersect(names(formals(arguments)), names(CONSTANT_TYPES))
+  given <- vapply(formals(arguments), function(default) is.null(default), NA)
+  list(arguments = arguments, takes = takes, constants = constants,
+       needs = setdiff(names(given)[!given], "..."), gives = gives)
+}
 
 CONSTANT_TYPES <- c(
   knots = "number", Boundary.knots = "number", breaks = "number", degree = "number",
@@ -84,6 +31,49 @@ CONSTANT_TYPES <- c(
   ignore.case = "flag", perl = "flag", fixed = "flag", abbreviate = "flag",
   labels = "any", levels = "any", table = "any", ref = "any", contr = "any"
 )
+
+ROW_FUNCTIONS <- c(
+  lapply(stats::setNames(ROW_MATHS, ROW_MATHS), function(name)
+    row_function(function(x) NULL, c(NUMBERS, "matrix"), NULL)),
+  list(
+    I = row_function(function(x) NULL, c(WITH_NUMBERS, "text", "matrix"), NULL),
+    log = row_function(function(x, base = NULL) NULL, c(NUMBERS, "matrix"), NULL),
+    round = row_function(function(x, digits = NULL) NULL, c(NUMBERS, "matrix"), NULL),
+    pmin = row_function(function(..., na.rm = NULL) NULL),
+    pmax = row_function(function(..., na.rm = NULL) NULL),
+    ifelse = row_function(function(test, yes, no) NULL, WITH_NUMBERS),
+    as.numeric = row_function(function(x, units = NULL) NULL, c(WITH_NUMBERS, "label")),
+    as.double = row_function(function(x, units = NULL) NULL, c(WITH_NUMBERS, "label")),
+    as.integer = row_function(function(x) NULL, c(WITH_NUMBERS, "label")),
+    as.logical = row_function(function(x) NULL, c(NUMBERS, "factor", "ordered")),
+    difftime = row_function(function(time1, time2, units) NULL, c("date", "time"), "span"),
+    poly = row_function(function(x, degree, raw = NULL, Boundary.knots = NULL) NULL, gives = "matrix"),
+    ns = row_function(function(x, df = NULL, knots = NULL, intercept = NULL, Boundary.knots = NULL) NULL,
+                      gives = "matrix"),
+    bs = row_function(function(x, df = NULL, knots = NULL, degree = NULL, intercept = NULL,
+                               Boundary.knots = NULL) NULL, gives = "matrix"),
+    scale = row_function(function(x, center, scale) NULL),
+    offset = row_function(function(object) NULL),
+    is.na = row_function(function(x) NULL, c(WITH_NUMBERS, "text", "label")),
+    nchar = row_function(function(x) NULL, c("text", "label")),
+    grepl = row_function(function(pattern, x, ignore.case = NULL, perl = NULL, fixed = NULL) NULL,
+                         c("text", "label")),
+    weekdays = row_function(function(x, abbreviate = NULL) NULL, c("date", "time"), "label"),
+    months = row_function(function(x, abbreviate = NULL) NULL, c("date", "time"), "label"),
+    quarters = row_function(function(x) NULL, c("date", "time"), "label"),
+    format = row_function(function(x, format) NULL, c("date", "time"), "label"),
+    factor = row_function(function(x, levels, labels = NULL, ordered = NULL) NULL, CODED, "factor"),
+    ordered = row_function(function(x, levels, labels = NULL) NULL, CODED, "ordered"),
+    cut = row_function(function(x, breaks, labels = NULL, include.lowest = NULL, right = NULL,
+                                dig.lab = NULL, ordered_result = NULL) NULL, gives = "factor"),
+    relevel = row_function(function(x, ref) NULL, "factor", NULL),
+    C = row_function(function(object, contr = NULL, how.many = NULL) NULL, c("factor", "ordered"), NULL),
+    `%in%` = row_function(function(x, table) NULL, CODED)
+  )
+)
+
+# Constants that are vectors; all others are single values.
+VECTORS <- c("knots", "Boundary.knots", "levels", "labels", "breaks", "table")
 
 # One advice for several names.
 alike <- function(names, advice) stats::setNames(rep(advice, length(names)), names)

@@ -145,7 +145,7 @@ given_arguments <- function(e, name, rule, term) {
   wrong <- function(...) refuse_term(
     term, if (name %in% names(LEARNS_FROM_DATA)) OTHER_ROWS
           else paste0("the arguments of ", name, "() are not ",
-                      sub("^.*\\((.*)\\).*$", "(\\1)", deparsed(args(rule$arguments))[1L])),
+                      "(", paste(names(formals(rule$arguments)), collapse = ", "), ")"),
     remedy(name, if (length(e) > 1L) e[[2L]]))
   if (name == "I" && any(nzchar(names(e))))
     refuse_term(term, "I() takes no named argument", "write == for a comparison")
@@ -159,7 +159,8 @@ given_arguments <- function(e, name, rule, term) {
 check_constants <- function(given, name, term, columns, x) {
   values <- lapply(stats::setNames(names(given), names(given)), function(argument) {
     e <- given[[argument]]
-    if (argument == "contr" && is_contrast(e, columns)) return(as.character(e))
+    if (argument == "contr" && (is.character(e) || is.name(e)) && as.character(e) %in% setdiff(CONTRASTS, columns))
+      return(as.character(e))
     if (argument == "contr" || !is_constant(e, columns))
       refuse_term(term, paste0("its argument '", argument, "' is not a constant"), remedy(name))
     value <- constant_value(e, term)
@@ -256,8 +257,4 @@ constant_kind <- function(e, term) {
   if (length(value) != 1L || is.na(bare_kind(value)))
     refuse_term(term, "a vector would be recycled along the rows", "use single numbers")
   kind(bare_kind(value), constant = TRUE, value = value)
-}
-
-is_contrast <- function(e, columns) {
-  (is.character(e) || is.name(e)) && as.character(e) %in% setdiff(CONTRASTS, columns)
 }

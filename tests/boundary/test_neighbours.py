@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from unsealed import arrays_of
 
 import dpreg
-from dpreg.audit.observed import Probe, difference, observe, same_rows, watch
+from dpreg.audit.observed import Probe, _bits, _groups, difference, observe, watch
 
 TIMES = int(os.environ.get("DPREG_EXAMPLES", "1"))
 FORMULAS = [
@@ -50,7 +51,7 @@ def test_a_unit_more_changes_nothing_that_can_be_seen(container):
             assume(all(table is not None for table in tables))
             without, having = (observe(formula, table, **call) for table in tables)
         assert difference(without, having, grouped=pair.unit is not None) == ""
-        assert having.quiet, having.visible
+        assert having.quiet, replace(having, design=None)
 
     check()
 
@@ -64,7 +65,8 @@ def test_every_container_gives_the_same_rows(pair, formula):
             if table is not None:
                 design = observe(formula, table, levels=pair.levels, unit=pair.unit).design
                 first = design if first is None else first
-                assert same_rows(design, first), name
+                assert _bits(design) == _bits(first), name
+                assert _groups(design) == _groups(first), name
 
 
 def bits(design):

@@ -11,15 +11,16 @@ from unsealed import arrays_of, opened, units_of
 
 from dpreg.base.families import BINOMIAL, GAUSSIAN
 from dpreg.data.arms import (
-    Alone,
     AtLimits,
     EffectScores,
-    InArms,
     Interacted,
     Line,
     Slopes,
-    Treatments,
+    alone,
+    in_arms,
     one_row_each,
+    treatments,
+    treatments_alone,
 )
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Design, Terms
@@ -36,10 +37,10 @@ LINES = tuple(
 )  # fmt: skip
 CHANCE = Line(np.array([0.1, 0.9, -0.5]), LIMITS, BINOMIAL)
 EXPANSIONS = {
-    "in arms": InArms(),
-    "alone": Alone(),
-    "treatments": Treatments(columns=True),
-    "treatments alone": Treatments(columns=False),
+    "in arms": in_arms,
+    "alone": alone,
+    "treatments": treatments,
+    "treatments alone": treatments_alone,
     "interacted": Interacted(
         np.array([0, 1, 1, 0]), np.array([0, 1, 2, 2]), np.array([0.0, 0.0, 0.0, 0.5])
     ),
@@ -103,7 +104,7 @@ def test_no_neighbour_moves_what_is_released_of_rows_by_more_than_its_sensitivit
     def total(records):
         terms = Terms("y", ("t", "a", "b"), True)
         design = Design.of(records[:, :-1].copy(), records[:, -1].copy(), terms)
-        rows = one_row_each(design, InArms(), terms)
+        rows = one_row_each(design, in_arms, terms)
         rows = one_row_each(rows, EXPANSIONS[name], terms)
         if name != "slopes":
             return rows.total(EventCounts())
@@ -126,7 +127,7 @@ def test_units_stay_units_and_a_unit_has_no_more_rows_than_records():
     terms = Terms("y", ("t", "a", "b"), True)
     X, y, who = data[["t", "a", "b"]].to_numpy(), data["y"].to_numpy(), data["who"].to_numpy()
     design = Design.of(X, y, terms, Units.from_labels(who))
-    arms = one_row_each(design, InArms(), terms)
+    arms = one_row_each(design, in_arms, terms)
     scores = one_row_each(arms, EXPANSIONS["scores"], Terms("score", (), True))
     assert units_of(scores) is units_of(design)
     kept = np.isin(data["t"], (0, 1))

@@ -14,7 +14,7 @@ from unsealed import arrays_of, opened
 
 import dpreg
 from dpreg import _core
-from dpreg.data.periods import Periods, RowsOfEvents, RowsOfPeriods
+from dpreg.data.periods import Periods, RowsOfPeriods
 from dpreg.estimation.methods import hazards
 from dpreg.estimation.newton.products import followed
 from dpreg.estimation.newton.tilted import tilted_start
@@ -45,7 +45,7 @@ def test_rows_of_events_are_the_rows_with_an_event_and_say_in_which_cell(entry):
     periods = Periods(edges=EDGES, covariates=("x",), strata=("s",))
     of = RowsOfPeriods(periods, entry, (1 + entry,), (2 + entry,))
     rows, response, counts = of(X, stop)
-    events, cells, number = RowsOfEvents(of)(X, stop)
+    events, cells, number = of.events(X, stop)
     np.testing.assert_array_equal(events, rows[response == 1])
     ends = np.concatenate([[0], np.cumsum(counts)])
     wanted = [response[a:b].sum() for a, b in itertools.pairwise(ends)]
@@ -65,7 +65,7 @@ def test_what_a_record_adds_is_the_same_whichever_others_there_are(entry, weight
     """Bit by bit, with odd cells: the row of its event, its sums by cell and its place."""
     rng, own = np.random.default_rng(6), 1 + entry
     periods = Periods(edges=EDGES, covariates=("x",), strata=("s", "t"), varying=("x",))
-    events = RowsOfEvents(RowsOfPeriods(periods, entry, (own,), (own + 1, own + 2), weighted))
+    events = RowsOfPeriods(periods, entry, (own,), (own + 1, own + 2), weighted).events
     codes = np.array([0.0, 1.0, 2.0, 0.0])
     table = ExitTable(ExitCounts(np.array(EDGES), 3, codes, entry))
     width = 1 + len(periods.names)

@@ -134,7 +134,7 @@ def worst(accounting, steps):
 
 
 @pytest.mark.parametrize("accounting", [
-    Basic(1.0, 0.05), Gaussian.of(1.0, 0.1), Gaussian.of(0.6, 0.3), Gaussian.of_mu(0.7, 0.08),
+    Basic.of(1.0, 0.05), Gaussian.of(1.0, 0.1), Gaussian.of(0.6, 0.3), Gaussian.of_mu(0.7, 0.08),
     Concentrated.of(1.0, 0.1), Concentrated.of(0.6, 0.3), Concentrated.of_rho(0.3, 0.08),
 ], ids=lambda a: f"{a.name}-{a.epsilon:.2g}")  # fmt: skip
 def test_no_adaptive_strategy_beats_the_total(accounting):
@@ -319,7 +319,7 @@ def test_parts_of_a_split_are_not_added(small):
 def test_all_sums_are_exact():
     """A tenth ten times is one, in every currency."""
     for accounting, cost in [
-        (Basic(1.0, 1e-5), Cost.approximate(0.1, 1e-6)),
+        (Basic.of(1.0, 1e-5), Cost.approximate(0.1, 1e-6)),
         (Gaussian.of_mu(1.0, 1e-5), Cost(0.1, 0.0, 0.1, 0.0, 0.0)),
         (Concentrated.of_rho(1.0, 1e-5), Cost(0.1, 0.0, 0.0, 0.1)),
     ]:

@@ -43,7 +43,7 @@ COSTS = st.builds(
 @given(st.lists(st.tuples(COSTS, st.sampled_from([None, *STRATA])), max_size=12))
 def test_what_is_counted_is_what_the_dearest_unit_pays(made):
     charges = [Charge("x", cost, stratum=stratum) for cost, stratum in made]
-    for accounting in (Basic(9.0, 1e-3), Gaussian.of(9.0, 1e-3), Concentrated.of(9.0, 1e-3)):
+    for accounting in (Basic.of(9.0, 1e-3), Gaussian.of(9.0, 1e-3), Concentrated.of(9.0, 1e-3)):
         paid = {
             unit: sums(accounting, [cost for cost, stratum in made if is_in(unit, stratum)])
             for unit in UNITS

@@ -154,7 +154,9 @@ def test_as_a_picture(kept):
     widths = [bar.get_width() for bar in ax.patches]
     assert sum(widths) == pytest.approx(1.0)
     paid = np.array([charge.paid.mu for charge in budget.charges])
-    np.testing.assert_allclose(widths[:-1], (paid / budget.account.accounting.mu) ** 2)
+    np.testing.assert_allclose(
+        widths[:-1], paid**2 / float(budget.account.accounting.limits["mu^2"])
+    )
     assert ax.get_xlabel() == "share of mu^2"
 
 

@@ -8,8 +8,6 @@ tables, ``dpreg audit --black-box`` the second for whole calls.  Audits replace 
 process while they run: do not fit anything at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from dpreg.audit import (
@@ -44,7 +42,8 @@ CHECKS: dict[str, Check] = {
     check.name: check
     for module in (exact, recorded_checks, counts, containers, behaviour, sampled, selections,
                    frank_wolfe, rows_made)
-    for check in module.CHECKS
+    for check in vars(module).values()
+    if isinstance(check, Check)
 }  # fmt: skip
 
 _QUICK = 0.1

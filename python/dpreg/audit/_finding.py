@@ -1,11 +1,9 @@
 """What an audit says about one claim."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 How = Literal["exact", "black box", "grey box"]
 # Laws that are computed may be off by this, relatively.
@@ -64,7 +62,7 @@ class Finding:
         """At least half of the claim is seen to be lost: the check would notice a factor 2."""
         return self.lower >= self.epsilon / 2
 
-    def after(self, lost: float, remark: str) -> Finding:
+    def after(self, lost: float, remark: str) -> Self:
         """Return what is found after one more run, which lost so much."""
         more = replace(self, runs=self.runs + 1)
         return more if lost <= self.lower else replace(more, lower=lost, remark=remark)
@@ -86,22 +84,25 @@ class Check:
     run: Callable[[Effort], Finding]
 
 
-def nothing_lost(name: str, mechanism: str, said: Callable[[int], Iterable[str]]) -> Check:
-    """Claim that nothing at all is lost in any case, and stop where something is.
+def nothing_lost(name: str, mechanism: str) -> Callable[[Callable[[int], Iterable[str]]], Check]:
+    """Return a decorator: nothing at all is lost in any case, and it stops where something is.
 
-    said: for a seed, what is wrong with each case; empty where nothing is.
+    What it decorates says of a seed what is wrong with each case; empty where nothing is.
     """
 
-    def run(effort: Effort) -> Finding:
-        cases, fault = 0, ""
-        for fault in said(effort.seed):
-            cases += 1
-            if fault:
-                break
-        lower = math.inf if fault else 0.0
-        return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
+    def checked(said: Callable[[int], Iterable[str]]) -> Check:
+        def run(effort: Effort) -> Finding:
+            cases, fault = 0, ""
+            for fault in said(effort.seed):
+                cases += 1
+                if fault:
+                    break
+            lower = math.inf if fault else 0.0
+            return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
 
-    return Check(name, run)
+        return Check(name, run)
+
+    return checked
 
 
 @dataclass(frozen=True, slots=True)

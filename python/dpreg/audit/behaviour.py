@@ -1,7 +1,5 @@
 """What has to be true of a call besides its numbers: order, randomness, no surprises."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time
@@ -34,6 +32,7 @@ _METHODS: tuple[Method, ...] = (
 _CLAIM = (1.0, 1e-3)
 
 
+@nothing_lost("charged first", "charged before a record is read")
 def _before_the_charge(seed: int) -> Iterator[str]:
     """No cell and no number of rows is read before the budget is charged."""
     for method in _METHODS:
@@ -41,7 +40,7 @@ def _before_the_charge(seed: int) -> Iterator[str]:
             seen: list[str] = []
             table = regression(30).assign(who=np.arange(30))
             data = {name: _Tripwire(table[name].to_numpy(), seen) for name in table}
-            with patch.object(Account, "reserve", _noting(Account, "reserve", seen, "charge")):
+            with patch.object(Account, "reserve", _noting(Account.reserve, seen)):
                 dp_lm("y ~ a", data, *_CLAIM, method=method, unit=unit, rng=seed)
             first = seen.count("charge") == 1 and seen.index("charge") < seen.index("read")
             yield "" if first else f"{method.name}: {seen}"
@@ -62,16 +61,15 @@ class _Tripwire:
         return self._values
 
 
-def _noting(owner: type, name: str, seen: list[str], what: str) -> Callable[..., Any]:
-    real = owner.__dict__[name]
-
+def _noting(real: Callable[..., Any], seen: list[str]) -> Callable[..., Any]:
     def noting(*arguments: Any, **named: Any) -> Any:
-        seen.append(what)
+        seen.append("charge")
         return real(*arguments, **named)
 
     return noting
 
 
+@nothing_lost("fresh noise", "fresh noise")
 def _repeated(seed: int) -> Iterator[str]:
     """No two fits, and no two draws of one fit, have the same noise, at one instant either."""
     streams = {bit_source(None).next() for _ in range(100)}
@@ -109,6 +107,7 @@ def _keeping(real: Callable[..., Any], draws: list[bytes]) -> Callable[..., Any]
     return drawing
 
 
+@nothing_lost("grid", "outputs on a public grid")
 def _off_the_grid(seed: int) -> Iterator[str]:
     """Noisy sums are integers times a public power of two, whatever the data."""
     from dpreg.estimation.releases.accountant import GaussianReleases
@@ -123,6 +122,7 @@ def _off_the_grid(seed: int) -> Iterator[str]:
         yield f"eps={epsilon}: {out}" if off else ""
 
 
+@nothing_lost("no surprises", "no exception or warning from data")
 def _surprises(seed: int) -> Iterator[str]:
     """Odd rows raise nothing and warn of nothing."""
     tables = [pair.having for pair in hostile_pairs(30)]
@@ -143,11 +143,3 @@ def _surprise(formula: str, table: pd.DataFrame, method: Method, seed: int) -> s
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     return ""
-
-
-CHECKS = (
-    nothing_lost("charged first", "charged before a record is read", _before_the_charge),
-    nothing_lost("fresh noise", "fresh noise", _repeated),
-    nothing_lost("grid", "outputs on a public grid", _off_the_grid),
-    nothing_lost("no surprises", "no exception or warning from data", _surprises),
-)

@@ -3,8 +3,6 @@
 Neighbouring tables with an odd row, in several containers; the tests make many thousands more.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Callable, Iterator
@@ -86,6 +84,7 @@ _CONTAINERS: dict[str, Callable[[Any, Path], Any]] = {
 }
 
 
+@nothing_lost("neighbours", "neighbouring tables in containers")
 def _neighbours(seed: int) -> Iterator[str]:
     """A row more, however odd, changes nothing that can be seen and no other row."""
     with tempfile.TemporaryDirectory() as folder:
@@ -107,6 +106,7 @@ def _faults(path: Path) -> Iterator[str]:
                     yield f"{name}, {formula}, {odd}: {said or noisy}" if said or noisy else ""
 
 
+@nothing_lost("unread", "no page of a file is read before the charge")
 def _unread(seed: int) -> Iterator[str]:
     """A file whose pages are damaged fails when it is read: after the charge, and not before."""
     with tempfile.TemporaryDirectory() as folder:
@@ -119,6 +119,7 @@ def _unread(seed: int) -> Iterator[str]:
     yield "" if failed and len(seen.charges) == 1 else f"{seen.failure}, {seen.charges}"
 
 
+@nothing_lost("refused before", "refused before the charge")
 def _refusals(seed: int) -> Iterator[str]:
     """What public conditions refuse is refused before the charge; the rest declines."""
     data = {"x": np.arange(40.0), "y": np.arange(40.0)}
@@ -137,10 +138,3 @@ def _refusals(seed: int) -> Iterator[str]:
             except Exception as error:
                 fault = f"{method}, eps={epsilon}: {type(error).__name__}: {error}"
             yield fault
-
-
-CHECKS = (
-    nothing_lost("neighbours", "neighbouring tables in containers", _neighbours),
-    nothing_lost("unread", "no page of a file is read before the charge", _unread),
-    nothing_lost("refused before", "refused before the charge", _refusals),
-)

@@ -1,9 +1,8 @@
 """Grey-box audit of `dp_test`: how far one unit moves its count, in the scale of its noise."""
 
-from __future__ import annotations
-
 import math
 import random
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -81,6 +80,7 @@ def counted_pair(rng: np.random.Generator, run: int = 0) -> tuple[float, str]:
     return worst, remark
 
 
+@partial(Check, "block test")
 def block_test(effort: Effort) -> Finding:
     """Pairs, up to the first that loses more than is claimed."""
     rng = np.random.default_rng(effort.seed)
@@ -90,6 +90,3 @@ def block_test(effort: Effort) -> Finding:
         if not found.holds:
             break
     return found
-
-
-CHECKS = (Check("block test", block_test),)

@@ -1,8 +1,7 @@
 """Audits of private Frank-Wolfe: its steps, its screening, and whole fits on replayed paths."""
 
-from __future__ import annotations
-
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 _BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
 
 
+@partial(Check, "frank_wolfe")
 def fits(effort: Effort) -> Finding:
     """Whole fits: Gaussian stages, and what the row moves the scores along the path."""
     response = {"y": _BOUNDS["y"]}
@@ -77,6 +77,7 @@ def _screening_rho(gradients: list[Any], active: NDArray[np.uint8], epsilon: flo
     return bounded_range_rho(epsilon * float(np.ptp(change)) / _core.SCREENING_RANGE)
 
 
+@partial(Check, "vertex runs")
 def vertex(effort: Effort) -> Finding:
     """One step: a row raises the score of one vertex and lowers all its rivals."""
     epsilon, columns, rows = 2.0, 22, 6
@@ -97,6 +98,7 @@ def vertex(effort: Effort) -> Finding:
     )  # fmt: skip
 
 
+@partial(Check, "screening scores")
 def screening(effort: Effort) -> Finding:
     """Scores and the dummy over all tables of up to 3 rows, many rows alike, and one more."""
     found = Finding("screening: range of its scores", "exact", 1.0, 0.0)
@@ -118,10 +120,3 @@ def _scores(table: tuple[tuple[float, ...], ...], start: list[int]) -> Doubles:
     design = _core.DenseUnitDesign(np.ascontiguousarray(values[:, :2]))
     gradient = _core.L1Gradient(design, np.ascontiguousarray(values[:, 2]), l1=1.0, start=start)
     return np.asarray(_core.screening_scores(gradient, np.ones(2, dtype=np.uint8)))
-
-
-CHECKS = (
-    Check("frank_wolfe", fits),
-    Check("vertex runs", vertex),
-    Check("screening scores", screening),
-)

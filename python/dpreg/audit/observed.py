@@ -1,10 +1,7 @@
 """All that can be seen of a call besides released numbers, and the rows that a method gets."""
 
-from __future__ import annotations
-
 import itertools
 import logging
-import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dpreg.calls.isolation import redirected
 from dpreg.calls.lm import dp_lm
 from dpreg.data.design import Design
 from dpreg.estimation.base import Release
@@ -60,11 +58,6 @@ class Observed:
     design: Design | None  # What the method got.
 
     @property
-    def visible(self) -> tuple[Any, ...]:
-        """All of it but the design."""
-        return self.failure, self.warned, self.said, self.charges, self.document
-
-    @property
     def quiet(self) -> bool:
         """Whether there is a result, paid for once, and nothing else."""
         return (self.failure, self.warned, self.said, len(self.charges)) == (None, (), b"", 1)
@@ -100,16 +93,11 @@ def watch(call: Callable[[], str], budget: Budget) -> Observed:
 def _listening() -> Iterator[list[bytes]]:
     said: list[bytes] = []
     with tempfile.TemporaryFile() as file:
-        saved = [os.dup(1), os.dup(2)]
-        for number in (1, 2):
-            os.dup2(file.fileno(), number)
+        number = file.fileno()
         try:
-            with _listening_to_python(file.fileno()):
+            with redirected(1, number), redirected(2, number), _listening_to_python(number):
                 yield said
         finally:
-            for number, old in zip((1, 2), saved, strict=True):
-                os.dup2(old, number)
-                os.close(old)
             file.seek(0)
             said.append(file.read())
 
@@ -143,11 +131,6 @@ def difference(without: Observed, having: Observed, *, grouped: bool) -> str:
     if without.design is None or having.design is None:
         return ""
     return _rows_apart(without.design, having.design, grouped=grouped)
-
-
-def same_rows(first: Design, second: Design) -> bool:
-    """Whether two designs have the same rows, to the last bit, and the same units."""
-    return _bits(first) == _bits(second) and _groups(first) == _groups(second)
 
 
 def _rows_apart(without: Design, having: Design, *, grouped: bool) -> str:

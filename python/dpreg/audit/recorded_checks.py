@@ -1,9 +1,8 @@
 """Grey-box audits: what each stage of a whole fit loses on the worst rows there are."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -58,18 +57,21 @@ def _runs(
             yield run_of(method, formula, pair, inference, bounds=bounds)
 
 
+@partial(Check, "adassp")
 def adassp(effort: Effort) -> Finding:
     methods = (AdaSSP(), (AdaSSP(), _BOUNDS))
     runs = _runs(methods, hostile_pairs() + large_pairs())
     return finding_of("adassp", runs, composed_loss)
 
 
+@partial(Check, "boosted_adassp")
 def boosted_adassp(effort: Effort) -> Finding:
     methods = (BoostedAdaSSP(), (BoostedAdaSSP(rounds=3), _BOUNDS))
     runs = _runs(methods, hostile_pairs() + large_pairs())
     return finding_of("boosted_adassp", runs, composed_loss)
 
 
+@partial(Check, "least squares")
 def least_squares(effort: Effort) -> Finding:
     """Errors of so many rows that each of their sums is released, some of columns far from 0."""
     large, persons = large_pairs(), person_pair(450, 3)
@@ -117,6 +119,7 @@ def _far_from_0(pair: Pair) -> Pair:
     return Pair(f"{pair.label}, far from 0", *tables)
 
 
+@partial(Check, "families")
 def families(effort: Effort) -> Finding:
     """Scores, curvatures and counts of other losses."""
     every = (BINOMIAL, PROBIT, CLOGLOG, POISSON, GAMMA, NegativeBinomial(0.5), NegativeBinomial(),
@@ -131,6 +134,7 @@ def families(effort: Effort) -> Finding:
     return finding_of("families", runs, composed_loss)
 
 
+@partial(Check, "extras and weights")
 def extras_and_weights(effort: Effort) -> Finding:
     """Sums and counts over residuals, and rows that weigh as a cell of theirs says."""
     thorough = effort.scale >= 1
@@ -156,6 +160,7 @@ def extras_and_weights(effort: Effort) -> Finding:
     return finding_of("extras and weights", runs, composed_loss)
 
 
+@partial(Check, "limits of predictions")
 def predictions(effort: Effort) -> Finding:
     """Nearly all is spent on the vote of a row on the limits of predictions."""
     with patch.object(standardised, "VOTE_SHARE", 0.7):
@@ -163,6 +168,7 @@ def predictions(effort: Effort) -> Finding:
         return finding_of("limits of predictions", runs, composed_loss, _LARGE)
 
 
+@partial(Check, "dpsgd")
 def dpsgd(effort: Effort) -> Finding:
     method, pairs = DPSGD(steps=40), hostile_pairs()
     runs = [*_runs(((method, _RESPONSE),), pairs)]
@@ -172,6 +178,7 @@ def dpsgd(effort: Effort) -> Finding:
     return finding_of("dpsgd", runs, moved_loss)
 
 
+@partial(Check, "units")
 def units(effort: Effort) -> Finding:
     """A person's rows move together, and no more of them than the method says."""
     methods: tuple[Method, ...] = tuple(
@@ -189,6 +196,7 @@ def units(effort: Effort) -> Finding:
     return finding_of("units of several rows", runs, composed_loss)
 
 
+@partial(Check, "tukey")
 def tukey(effort: Effort) -> Finding:
     methods = (TukeyEM(), TukeyEM(models=30), TukeyEM(models=30, partition="independent"))
     pairs = large_pairs() + (hostile_pairs() if effort.scale >= 1 else hostile_pairs()[2:3])
@@ -198,6 +206,7 @@ def tukey(effort: Effort) -> Finding:
     return finding_of("tukey: what its stages ask for", runs, composed_loss, _LARGE)
 
 
+@partial(Check, "auto")
 def auto(effort: Effort) -> Finding:
     """Each method, and TukeyEM declining early, by its test, and not at all."""
     base = regression(900)
@@ -213,6 +222,7 @@ def auto(effort: Effort) -> Finding:
     return finding_of("auto: what its stages ask for", runs, composed_loss, _LARGE)
 
 
+@partial(Check, "pipelines")
 def pipelines(effort: Effort) -> Finding:
     """Selection of a column, then a fit."""
     selectors: tuple[Selector, ...] = (
@@ -239,6 +249,7 @@ def pipelines(effort: Effort) -> Finding:
     return finding_of("selection, then a fit", runs, composed_loss)
 
 
+@partial(Check, "split")
 def split(effort: Effort) -> Finding:
     """Selection from some units, a fit to the others."""
     shares = (0.1, 0.5, 0.9) if effort.scale < 1 else (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -249,6 +260,7 @@ def split(effort: Effort) -> Finding:
     return finding_of("selection and fit on different units", runs, divided_loss)
 
 
+@partial(Check, "moments")
 def moments(effort: Effort) -> Finding:
     """All columns, with bounds and without, by rows and by persons."""
     # So many that there are not too few for any of its matrices.
@@ -275,20 +287,3 @@ def moments(effort: Effort) -> Finding:
 
 def _moments(formula: str, pair: Pair, **asked: Any) -> Run:
     return PublicCall("dp_moments", formula, _LARGE, asked), pair
-
-
-CHECKS = (
-    Check("adassp", adassp),
-    Check("boosted_adassp", boosted_adassp),
-    Check("least squares", least_squares),
-    Check("families", families),
-    Check("extras and weights", extras_and_weights),
-    Check("limits of predictions", predictions),
-    Check("dpsgd", dpsgd),
-    Check("units", units),
-    Check("tukey", tukey),
-    Check("auto", auto),
-    Check("pipelines", pipelines),
-    Check("split", split),
-    Check("moments", moments),
-)

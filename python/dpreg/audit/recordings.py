@@ -1,10 +1,8 @@
 """What a fit released, one release after another."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +24,7 @@ class Stage:
     out: Doubles
     mu: float  # What it says that it costs.
 
-    def moved(self, other: Stage) -> float:
+    def moved(self, other: Self) -> float:
         """Return how far the sums are from another's, in deviations of the noise."""
         return float(np.linalg.norm((self.exact - other.exact) / self.scales))
 
@@ -70,7 +68,7 @@ class Recording:
     models: list[Doubles] = field(default_factory=list)
     outcome: str = ""  # All that came out.
 
-    def mu_against(self, other: Recording) -> float:
+    def mu_against(self, other: Self) -> float:
         """Return the root of the sum of squared shifts, in deviations of the noise."""
         return math.hypot(*(a.moved(b) for a, b in zip(self.stages, other.stages, strict=True)))
 

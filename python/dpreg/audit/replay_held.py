@@ -1,7 +1,5 @@
 """How the tables of a replay are held: in memory, in files, and in the partitions of an engine."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import tempfile

@@ -1,7 +1,5 @@
 """Random calls: functions, formulas, families and options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

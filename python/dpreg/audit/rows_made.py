@@ -1,7 +1,5 @@
 """Audits by replays: of calls whose rows are made of records, and of rare columns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -45,13 +43,9 @@ class _Replays:
         return finding
 
 
-CHECKS = (
-    Check("exits", _Replays("dp_curve: tables of exits and entries", random_curve, delta=0.0)),
-    Check("survival", _Replays("dp_survival: rows of persons and periods", random_hazards)),
-    Check("classes", _Replays("dp_ordinal, dp_multinomial: rows of classes", random_classes)),
-    Check("effects", _Replays("dp_effect: rows and scores of arms", random_effect)),
-    Check(
-        "rare columns",
-        _Replays("columns that are mostly 0", random_rare, runs=(100, 30), mostly_zero=1.0),
-    ),
-)
+EXITS = Check("exits", _Replays("dp_curve: tables of exits and entries", random_curve, delta=0.0))
+SURVIVAL = Check("survival", _Replays("dp_survival: rows of persons and periods", random_hazards))
+CLASSES = Check("classes", _Replays("dp_ordinal, dp_multinomial: rows of classes", random_classes))
+EFFECTS = Check("effects", _Replays("dp_effect: rows and scores of arms", random_effect))
+RARE = _Replays("columns that are mostly 0", random_rare, runs=(100, 30), mostly_zero=1.0)
+RARE_COLUMNS = Check("rare columns", RARE)

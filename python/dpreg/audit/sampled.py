@@ -1,9 +1,8 @@
 """Black-box audits: many runs on two neighbours, and a bound on what told them apart."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -36,6 +35,7 @@ def sampled_finding(
     return Finding(mechanism, "black box", *claim, lower, 2 * runs)
 
 
+@partial(Check, "laplace runs")
 def laplace(effort: Effort) -> Finding:
     """A count and the next."""
     return sampled_finding(
@@ -45,6 +45,7 @@ def laplace(effort: Effort) -> Finding:
     )  # fmt: skip
 
 
+@partial(Check, "release test runs")
 def release_test(effort: Effort) -> Finding:
     """The test at two distances next to one another, on either side of its threshold."""
     epsilon, delta = 0.5, 0.01
@@ -66,6 +67,7 @@ def _drawn(
     )
 
 
+@partial(Check, "unsafe runs")
 def unsafe_test(effort: Effort) -> Finding:
     """`tukey_em` on models that are not safe: passes with probability delta at most."""
     epsilon, delta, runs = 0.2, 0.05, effort.runs(200_000)
@@ -80,6 +82,7 @@ def unsafe_test(effort: Effort) -> Finding:
     return Finding("tukey_em: unsafe models", "black box", delta, delta, lower, runs, remark)
 
 
+@partial(Check, "tukey runs")
 def tukey(effort: Effort) -> Finding:
     """`tukey_em` on a pair whose most telling outcomes are frequent."""
     epsilon, delta, values, t = (2.0, 2.0), 0.02, 3, 3
@@ -103,6 +106,7 @@ _LAWS = (
 )
 
 
+@partial(Check, "tukey law")
 def tukey_draws(effort: Effort) -> Finding:
     """Outcomes of `tukey_em` have the law for which the exact audit holds."""
     runs, smallest, epsilon, delta = effort.runs(100_000), 1.0, (4.0, 1.5), 0.3
@@ -141,6 +145,7 @@ def _fit(counts: Doubles, expected: Doubles) -> float:
     return float(stats.chisquare(pooled[0][keep], scaled).pvalue)
 
 
+@partial(Check, "choice runs")
 def choice(effort: Effort) -> Finding:
     """One score goes up and twenty go down."""
     epsilon = 2.0
@@ -151,6 +156,7 @@ def choice(effort: Effort) -> Finding:
     )  # fmt: skip
 
 
+@partial(Check, "gaussian runs")
 def gaussian(effort: Effort) -> Finding:
     """One release of a sum that moves by all of its sensitivity."""
     claim = (2.0, 0.05)
@@ -165,6 +171,7 @@ def gaussian(effort: Effort) -> Finding:
     return sampled_finding("GaussianReleases.release", one_run, claim, runs, effort)
 
 
+@partial(Check, "dpsgd runs")
 def dpsgd_step(effort: Effort) -> Finding:
     """One step of sampled gradients, on no row and on one."""
     rate, multiplier, delta = 0.5, 0.7, 0.05
@@ -183,15 +190,3 @@ def dpsgd_step(effort: Effort) -> Finding:
         return float(theta[0])
 
     return sampled_finding("dpsgd: one sampled step", one_run, claim, effort.runs(100_000), effort)
-
-
-CHECKS = (
-    Check("laplace runs", laplace),
-    Check("release test runs", release_test),
-    Check("unsafe runs", unsafe_test),
-    Check("tukey runs", tukey),
-    Check("tukey law", tukey_draws),
-    Check("choice runs", choice),
-    Check("gaussian runs", gaussian),
-    Check("dpsgd runs", dpsgd_step),
-)

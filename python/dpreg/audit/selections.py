@@ -1,9 +1,8 @@
 """Audits of private selection: the ranges that the noise is made for, and the draws."""
 
-from __future__ import annotations
-
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from dpreg.estimation.selection import DPSIS, DPKendall
 Bits = _core.BitSource
 
 
+@partial(Check, "kendall scores")
 def kendall_scores(effort: Effort) -> Finding:
     """Scores of both kinds over all tables of 0 to 3 rows of 3 values, and one row more."""
     found = Finding("dp_kendall: ranges of its scores", "exact", 1.0, 0.0)
@@ -51,6 +51,7 @@ def _span(change: Doubles, low: float, high: float) -> float:
     return float(max(change.max() - low, high - change.min(), np.ptp(change)))
 
 
+@partial(Check, "peel worlds")
 def peel_law(effort: Effort) -> Finding:
     """Peeling two of four, over score vectors whose changes have the range."""
     epsilon = 1.0
@@ -96,6 +97,13 @@ def _two(name: str, pair: tuple[Doubles, Doubles], **options: Any) -> Check:
     return Check(f"{name} runs", run)
 
 
+PEEL_RUNS = _two("peel", _PEEL)
+CANONICAL_RUNS = _two(
+    "canonical_lipschitz", _CANONICAL, gamma=0.5, noise=_core.NoiseLaw.EXPONENTIAL
+)
+
+
+@partial(Check, "kendall runs")
 def kendall(effort: Effort) -> Finding:
     """One column starts to agree with y in the last row, and eight stop."""
     y = np.arange(4.0)
@@ -105,6 +113,7 @@ def kendall(effort: Effort) -> Finding:
     return _selected("dp_kendall", DPKendall(), X, y, effort)
 
 
+@partial(Check, "sis runs")
 def sis(effort: Effort) -> Finding:
     """The last row raises one sum of products and lowers twenty."""
     X = np.ones((2, 21))
@@ -127,6 +136,7 @@ def _selected(
     return sampled_finding(f"{name}: one column", one_run, claim, effort.runs(60_000), effort)
 
 
+@partial(Check, "sub_lasso runs")
 def sub_lasso(effort: Effort) -> Finding:
     """Four models; one of them votes for the other column."""
     epsilon = 2.0
@@ -148,14 +158,3 @@ def sub_lasso(effort: Effort) -> Finding:
     return sampled_finding(
         "sub_lasso: one column", one_run, (epsilon, 0.0), effort.runs(40_000), effort
     )
-
-
-CHECKS = (
-    Check("kendall scores", kendall_scores),
-    Check("peel worlds", peel_law),
-    _two("peel", _PEEL),
-    _two("canonical_lipschitz", _CANONICAL, gamma=0.5, noise=_core.NoiseLaw.EXPONENTIAL),
-    Check("kendall runs", kendall),
-    Check("sis runs", sis),
-    Check("sub_lasso runs", sub_lasso),
-)

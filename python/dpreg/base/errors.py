@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +71,27 @@ Pieces = tuple[str | Code, ...]
 Words = str | Code | Pieces
 
 
-class Face(Protocol):
-    """How Python, the shell or R spells a piece of code."""
-
-    def spell(self, code: Code) -> str:
-        """Return what a user of this face would type or read."""
+# Returns a piece of code as Python, the shell or R spells it.
+Face = Callable[[Code], str]
 
 
-class Python:
-    """Messages as users of the Python package read them."""
+def python(code: Code) -> str:
+    """Return what a user of the Python package would type or read."""
+    match code:
+        case Argument(name):
+            return name
+        case Setting(argument, value):
+            return f"{argument}={_in_python(value)}"
+        case Value(value):
+            return _in_python(value)
+        case Choice(values):
+            return ", ".join(map(_in_python, values))
+        case Names(values):
+            return ", ".join(map(_in_python, values)) + " or an options object"
+        case Options(_, _, kind, settings):
+            inside = ", ".join(f"{k}={_in_python(v)}" for k, v in settings.items())
+            return f"dpreg.{kind}({inside})"
 
-    def spell(self, code: Code) -> str:
-        match code:
-            case Argument(name):
-                return name
-            case Setting(argument, value):
-                return f"{argument}={_in_python(value)}"
-            case Value(value):
-                return _in_python(value)
-            case Choice(values):
-                return ", ".join(map(_in_python, values))
-            case Names(values):
-                return ", ".join(map(_in_python, values)) + " or an options object"
-            case Options(_, _, kind, settings):
-                inside = ", ".join(f"{k}={_in_python(v)}" for k, v in settings.items())
-                return f"dpreg.{kind}({inside})"
-
-
-PYTHON = Python()
 
 # What a message shows of a value that was given: all else, such as a data frame or a list, may hold
 # records, and so may a long text.
@@ -113,7 +106,7 @@ def _in_python(value: Any) -> str:
     if isinstance(value, Blank):
         return value.name
     if isinstance(value, Options):
-        return PYTHON.spell(value)
+        return python(value)
     if type(value) is dict:
         pairs = (
             "..." if k is ... else f"{_in_python(k)}: {_in_python(v)}" for k, v in value.items()
@@ -162,10 +155,10 @@ def shown(value: object) -> str:
     return told((got(value),))
 
 
-def told(words: Words, face: Face = PYTHON) -> str:
+def told(words: Words, face: Face = python) -> str:
     """Return words as a face spells them."""
     pieces = words if isinstance(words, tuple) else (words,)
-    return "".join(piece if isinstance(piece, str) else face.spell(piece) for piece in pieces)
+    return "".join(piece if isinstance(piece, str) else face(piece) for piece in pieces)
 
 
 def write(argument: str, value: Any) -> Pieces:
@@ -241,12 +234,12 @@ class ArgumentError(ValueError):
         problem = told(self.problem, face)
         # "eps must be ...", but "levels: there is ..."
         between = " " if problem.startswith(_VERBS) else ": "
-        message = face.spell(Argument(self.argument)) + between + problem
+        message = face(Argument(self.argument)) + between + problem
         advice = ", or ".join(told(words, face) for words in self.suggestion)
         return f"{message}; {advice}" if advice else message
 
     def __str__(self) -> str:
-        return self.told(PYTHON)
+        return self.told(python)
 
 
 class BudgetError(ArgumentError):
@@ -278,6 +271,10 @@ class FormulaError(ArgumentError):
     ...     print(error.argument)
     formula
     """
+
+    def __init__(self, problem: Words, *suggestion: Words) -> None:
+        super().__init__("formula", problem, *suggestion)
+        self.args = problem, *suggestion  # see `ArgumentError`
 
 
 class SchemaError(ArgumentError):

@@ -3,8 +3,6 @@
 Public functions of public numbers; no record comes near them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

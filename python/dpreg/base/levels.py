@@ -1,7 +1,5 @@
 """Levels of a column, as users declare them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
@@ -22,8 +20,7 @@ def listed(name: str, values: Any) -> tuple[Level, ...]:
     unordered, such = isinstance(values, Set), such_levels(name, "first", "second")
     if unordered or isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         why = ", in order: the first is the reference level" if unordered else ""
-        problem = f"those of {name!r} must be {_SPELLED}{why}"
-        raise SchemaError("levels", problem, such)
+        raise SchemaError("levels", f"those of {name!r} must be {_SPELLED}{why}", such)
     public = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
     if not all(isinstance(v, (str, int, float)) and v == v for v in public):
         raise SchemaError("levels", f"the levels of {name!r} must be strings or numbers", such)

@@ -1,7 +1,5 @@
 """`dp_ordinal` and `dp_multinomial`: responses that are classes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -26,10 +24,9 @@ from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.class_rows import release_classes
 from dpreg.privacy.bits import Rng
+from dpreg.results.class_models import DPMultinomial, DPOrdinal
 from dpreg.results.classes import OfClasses
-from dpreg.results.multinomial import DPMultinomial
 from dpreg.results.not_released import NotReleased
-from dpreg.results.ordinal import DPOrdinal
 
 Fit = TypeVar("Fit", bound=OfClasses)
 _LINKS = {"logit": BINOMIAL, "probit": PROBIT}
@@ -235,9 +232,9 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
     schema = open_source(session.data).schema
     if not (quoted or left.isidentifier()):
         why = f"has {left!r} for its response, which must be a column"
-        raise FormulaError("formula", why, "write 'y ~ x'; levels= has the classes of y")
+        raise FormulaError(why, "write 'y ~ x'; levels= has the classes of y")
     if name not in schema:
-        raise FormulaError("formula", *no_column(name, schema))
+        raise FormulaError(*no_column(name, schema))
     levels = schema.with_levels(asked.levels)[name].levels
     if levels is None:
         raise _undeclared(name)
@@ -246,7 +243,7 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
     problem = session.pose(f"{number} ~ {right}")
     if isinstance(problem, FormulaProblem) and name in problem.spec.regressors:
         why = f"{name!r} is the response and on the right too"
-        raise FormulaError("formula", why, "leave it out on the right")
+        raise FormulaError(why, "leave it out on the right")
     return name, levels, problem
 
 
@@ -269,13 +266,12 @@ def _undeclared(name: str) -> SchemaError:
 def _check_terms(records: Terms, kind: type[OfClasses]) -> None:
     if records.within:
         why = "has effects of units, which are supported in linear models only"
-        raise FormulaError("formula", why, "leave out what is after |")
+        raise FormulaError(why, "leave out what is after |")
     if not records.intercept:
-        why = f"has no intercept: {kind.intercepts}"
-        raise FormulaError("formula", why, "leave out the 0 or -1")
+        raise FormulaError(f"has no intercept: {kind.intercepts}", "leave out the 0 or -1")
     if records.offsets and not kind.with_offsets:
         why = f"{records.offsets[0]} cannot be used: it would be the same for all classes"
-        raise FormulaError("formula", why, "leave it out")
+        raise FormulaError(why, "leave it out")
 
 
 def _records(terms: Terms, classes: int) -> Terms:

@@ -1,7 +1,5 @@
 """`dp_curve`: survival curves on a public grid."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -190,7 +188,6 @@ def _group_levels(
         known = problem.schema[column].levels if column in problem.schema else None
         if known is None or len(names) != len(known) - 1 or not terms.intercept:
             raise FormulaError(
-                "formula",
                 f"the term {term!r} is not a group with public levels",
                 f"write C({term}, levels=['a', 'b'])" if term in problem.schema else "leave it out",
                 "for continuous columns make groups before the call",
@@ -198,7 +195,7 @@ def _group_levels(
         found[column] = known
     if len(terms.names) != first + sum(len(levels) - 1 for levels in found.values()):
         problem_is = f"{surv.right!r} must be groups, and the time, the event and they must differ"
-        raise FormulaError("formula", problem_is, "write 'Surv(time, event) ~ a + b'")
+        raise FormulaError(problem_is, "write 'Surv(time, event) ~ a + b'")
     return found
 
 
@@ -214,7 +211,7 @@ def _statistic(
     cells = 5 * number * (len(edges) - 1)
     if cells > _MOST_CELLS:
         problem = f"make {number:,} groups, which are too many with {len(edges) - 1} cuts"
-        raise FormulaError("formula", f"the levels {problem}", "use fewer terms or fewer cuts")
+        raise FormulaError(f"the levels {problem}", "use fewer terms or fewer cuts")
     return ExitCounts(edges, number, np.array(codes, dtype=np.float64), entry)
 
 

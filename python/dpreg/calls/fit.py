@@ -1,7 +1,5 @@
 """What `dp_lm` and `dp_glm` do: from a formula to what may be published."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -187,13 +185,13 @@ def _check_places(terms: Terms, unit: str | None, selector: Selector | None) -> 
     """Refuse offsets, weights and effects of units where they are not used."""
     if not terms.intercept and len(terms.given) == len(terms.regressors):
         why = "has offsets only: there is no coefficient to estimate"
-        raise FormulaError("formula", why, "add an intercept or a column")
+        raise FormulaError(why, "add an intercept or a column")
     if selector is not None and terms.given:
         name = terms.names[terms.given[0]]
         raise ArgumentError("select", f"cannot be used together with {name}")
     if terms.within and not terms.family.least_squares:
         why = f"effects of each {unit} are supported in linear models only"
-        raise FormulaError("formula", why, "leave them out, or use dp_lm")
+        raise FormulaError(why, "leave them out, or use dp_lm")
     if terms.weight is None:
         return
     if selector is not None:

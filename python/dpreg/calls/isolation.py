@@ -4,8 +4,6 @@ What such a function prints, logs or warns of is about the records that it was g
 many numbers it drew before the next one is called.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import io
@@ -37,8 +35,9 @@ def unheard() -> Iterator[None]:
     with (
         _TURN,
         _unlogged(),
-        _to_nowhere(1),
-        _to_nowhere(2),
+        open(os.devnull, "wb") as nowhere,
+        redirected(1, nowhere.fileno()),
+        redirected(2, nowhere.fileno()),
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
         contextlib.redirect_stdout(silent),
@@ -102,16 +101,15 @@ def _unlogged() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _to_nowhere(descriptor: int) -> Iterator[None]:
+def redirected(descriptor: int, to: int) -> Iterator[None]:
+    """Write elsewhere what goes to a descriptor of this process, whoever writes it."""
     _flush()
     try:
         kept = os.dup(descriptor)
     except OSError:  # it is closed
         yield
         return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)
+    os.dup2(to, descriptor)
     try:
         yield
     finally:

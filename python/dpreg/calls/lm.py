@@ -1,7 +1,5 @@
 """`dp_lm` and `dp_glm`: linear, logistic, Poisson, gamma and quantile regression."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -228,10 +226,6 @@ def dp_glm(
         As for `dp_lm`.
     budget, inference, fit_stats, diagnostics, memory, start, rng
         As for `dp_lm`; `start` is for ``family="gaussian"``.
-
-    Returns
-    -------
-    DPResults or NotReleased
 
     Raises
     ------

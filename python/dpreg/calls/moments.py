@@ -1,7 +1,5 @@
 """`dp_moments`: one release, many regressions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -173,7 +171,10 @@ def _posed(session: Session) -> tuple[Session, Problem]:
     apart = None if stratum is None else stratum.column
     schema = open_source(data).schema.with_levels(asked.levels).without(asked.unit).without(apart)
     schema = schema.with_bounds(column_pairs(asked.bounds, schema))
-    _check_effects(asked.formula)
+    _, groups = split_effects(asked.formula)
+    if groups:  # what is released has no means of a unit
+        problem = f"effects of {groups[0]!r} cannot be computed from second moments"
+        raise FormulaError(problem, "leave them out, or use dp_lm")
     columns = " + ".join(map(_quoted, schema.columns)) or "1"
     right = _DOT.sub(columns, _right_hand_side(asked.formula))
     read_terms(right)
@@ -182,24 +183,15 @@ def _posed(session: Session) -> tuple[Session, Problem]:
             first = name
             break
     else:
-        raise FormulaError("formula", "there is no column of numbers or levels in the data")
+        raise FormulaError("there is no column of numbers or levels in the data")
     spec = bound_formula(f"{_number(first, schema)} ~ {right}", schema)
     if not spec.intercept:
-        why = "must include the intercept; models fitted from the moments may omit it"
-        raise FormulaError("formula", why)
+        raise FormulaError("must include the intercept; models fitted from the moments may omit it")
     if not spec.names:
-        raise FormulaError("formula", "has no columns", "write '~ x + z'")
+        raise FormulaError("has no columns", "write '~ x + z'")
     numbers = [name for name in spec.regressors if schema[name].kind == "numeric"]
     response = _number((numbers or list(spec.regressors))[0], spec.schema)
     return put(f"~ {right}"), put(f"{response} ~ {right}").pose()
-
-
-def _check_effects(formula: object) -> None:
-    """Refuse effects of groups: what is released has no means of a unit."""
-    _, groups = split_effects(formula)
-    if groups:
-        problem = f"effects of {groups[0]!r} cannot be computed from second moments"
-        raise FormulaError("formula", problem, "leave them out, or use dp_lm")
 
 
 def _right_hand_side(formula: str | Sequence[str]) -> str:
@@ -217,8 +209,7 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
     if not tilde:
         if re.fullmatch(r"[\w. ]+(,[\w. ]+)+", formula):
             like = " + ".join(name.strip() for name in formula.split(","))
-            why = f"{formula!r} is not a sum of columns"
-            raise FormulaError("formula", why, f"write '~ {like}'")
+            raise FormulaError(f"{formula!r} is not a sum of columns", f"write '~ {like}'")
         return formula
     return f"{left.strip()} + {right.strip()}" if left.strip() else right.strip()
 

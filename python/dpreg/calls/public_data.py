@@ -1,7 +1,5 @@
 """`public_start`: where a private fit may start, from public data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -46,11 +44,6 @@ def public_start(
         **Public**: nothing here is protected.
     levels, unit
         As for `dp_lm`.
-
-    Returns
-    -------
-    Start
-        For ``dp_lm(start=)``.
 
     Raises
     ------

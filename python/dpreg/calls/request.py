@@ -1,12 +1,10 @@
 """What a call asks for: its arguments, without the data."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -57,7 +55,7 @@ class Request:
             object.__setattr__(self, "levels", kept)
 
     @classmethod
-    def of(cls, call: str, given: Mapping[str, Any]) -> Request:
+    def of(cls, call: str, given: Mapping[str, Any]) -> Self:
         """Return the request of a public function: its arguments, as `locals()` has them at first.
 
         `data` is left out.

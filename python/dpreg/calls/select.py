@@ -1,7 +1,5 @@
 """`dp_select`: private feature selection alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -57,10 +55,6 @@ def dp_select(
         response; the others do not use bounds.
     data, eps, levels, unit, budget, rng
         As for `dp_lm`.
-
-    Returns
-    -------
-    SelectionResult
 
     Raises
     ------

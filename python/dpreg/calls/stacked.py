@@ -1,7 +1,5 @@
 """What calls have in common that make several rows of each record, and fit those."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -45,10 +43,7 @@ class Stacked:
     def fit(self, session: Session, problem: Problem) -> DPResults | NotReleased:
         """Charge the fit, read the records, and release.
 
-        Raises
-        ------
-        ValueError
-            For wrong use, before a record is read.
+        Raises ValueError for wrong use, before a record is read.
         """
         asked, spending = session.request, session.allowance
         claim = spending.epsilon, spending.delta
@@ -111,7 +106,7 @@ def check_columns(names: tuple[str, ...], advice: str) -> None:
     """Refuse more columns of rows than there may be."""
     if len(names) > _MOST_COLUMNS:
         size = f"{len(names):,} coefficients, and {_MOST_COLUMNS:,} is the limit"
-        raise FormulaError("formula", f"makes {size}", advice)
+        raise FormulaError(f"makes {size}", advice)
 
 
 def known_limits(records: Terms) -> Mapping[str, tuple[float, float]]:

@@ -1,7 +1,5 @@
 """`dp_survival`: proportional hazards on public intervals of time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -216,7 +214,7 @@ def _listed(names: object) -> tuple[str, ...]:
 def _with_strata(surv: SurvFormula, strata: object, data: object) -> SurvFormula:
     times = [part for part in (surv.start, surv.time, surv.event) if part is not None]
     if len(set(times)) < len(times):
-        raise FormulaError("formula", f"{surv.left} has one column twice")
+        raise FormulaError(f"{surv.left} has one column twice")
     if strata is None:
         return surv
     if not isinstance(strata, str) or not strata:
@@ -232,7 +230,7 @@ def _bounded(terms: Terms, surv: SurvFormula, asked: Request) -> Terms:
     first = 1 + (surv.start is not None)
     if not terms.intercept:
         problem = "has no intercept, which is the baseline hazard"
-        raise FormulaError("formula", problem, "leave out the 0 or -1")
+        raise FormulaError(problem, "leave out the 0 or -1")
     return bounded(terms, asked, (terms.response, *terms.names[:first]))
 
 

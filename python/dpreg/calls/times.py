@@ -1,7 +1,5 @@
 """What calls about times to an event have in common."""
 
-from __future__ import annotations
-
 import re
 
 from dpreg.base.errors import FormulaError
@@ -20,7 +18,7 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
     if isinstance(session.data, ModelMatrix):
         return session.pose()
     if _UNNAMED.search(surv.right):
-        raise FormulaError("formula", f"{surv.right!r} must name the {wanted}", *advice)
+        raise FormulaError(f"{surv.right!r} must name the {wanted}", *advice)
     right = {str(term) for term in read_terms(surv.right)} - {"1"}
     problem = session.pose(surv.columns)
     own = " + ".join(f"I({part})" for part in (surv.start, surv.time, surv.event) if part)
@@ -28,11 +26,11 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
     twice = right & {surv.time, surv.event, *(str(term) for term in read_terms(own))}
     if twice:
         why = f"{min(twice)!r} is in Surv() and on the right too"
-        raise FormulaError("formula", why, "leave it out, or make a column of it before the call")
+        raise FormulaError(why, "leave it out, or make a column of it before the call")
     for part in (surv.start, surv.event):
         dummies = [name for name in problem.terms.names if name.startswith(f"I({part})[T.")]
         if dummies:
             level = dummies[-1].removeprefix(f"I({part})[T.")[:-1]
             why = f"{part!r} in Surv() has levels, and must be one number in each row"
-            raise FormulaError("formula", why, f"write Surv({surv.time}, {part} == {level!r})")
+            raise FormulaError(why, f"write Surv({surv.time}, {part} == {level!r})")
     return problem

@@ -1,7 +1,5 @@
 """The treatment of a call, and how its effect is estimated: what is checked before a charge."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -88,13 +86,13 @@ def with_treatment(formula: object, treatment: object, data: object) -> Any:
     left, tilde, right = formula.partition("~")
     if not tilde or not left.strip():
         problem = f"{formula!r} must have an outcome on the left of ~"
-        raise FormulaError("formula", problem, "write 'outcome ~ age + sex'")
+        raise FormulaError(problem, "write 'outcome ~ age + sex'")
     if re.search(rf"(?<![\w.]){re.escape(treatment)}(?![\w.])", formula):
         problem = f"{treatment!r} is the treatment, and cannot be in the formula too"
-        raise FormulaError("formula", problem, "leave it out")
+        raise FormulaError(problem, "leave it out")
     if "|" in right or re.search(r"(?<![\w.`)])\.(?![\w.`])", right):
         problem = f"{right.strip()!r} must name the covariates"
-        raise FormulaError("formula", problem, "write 'age + C(stage)'", "write ~ 1 for none")
+        raise FormulaError(problem, "write 'age + C(stage)'", "write ~ 1 for none")
     check_column("treatment", treatment, data)
     name = treatment if treatment.isidentifier() else f"`{treatment}`"
     return f"{left.strip()} ~ {name} + {right.strip()}"
@@ -110,11 +108,10 @@ def with_bounds(terms: Terms, asked: Request, problem: Problem) -> Terms:
         why = f"{treatment!r} must be 0 or 1, or have two public levels"
         raise ArgumentError("treatment", why, add("levels", {treatment: ["control", "treated"]}))
     if not terms.intercept or terms.offsets or terms.within:
-        why = "must have an intercept, and no offsets"
-        raise FormulaError("formula", why, "write 'outcome ~ age + sex'")
+        raise FormulaError("must have an intercept, and no offsets", "write 'outcome ~ age + sex'")
     if asked.method.estimator == "difference" and len(terms.names) > 1:
         why = "has covariates, and the difference in means uses none"
-        raise FormulaError("formula", why, "write ~ 1", write("method", "aipw"))
+        raise FormulaError(why, "write ~ 1", write("method", "aipw"))
     of_family = replace(terms, family=family_from(asked.family))
     public = bounds_for(asked.bounds, of_family, BoostedAdaSSP(), None)
     if terms.names[0] in public:

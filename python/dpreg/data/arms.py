@@ -1,7 +1,5 @@
 """Rows that are functions of one record with a treatment each: models of arms, and scores."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,32 +29,25 @@ def one_row_each(design: Design, expansion: Expansion, terms: Terms) -> Design:
     return Design.of_rows(ExpandedRows(records.rows, expansion, 1), terms, records.units)
 
 
-@dataclass(frozen=True, slots=True)
-class InArms:
+def in_arms(X: Doubles, y: Doubles) -> Made:
     """Records whose treatment is 0 or 1, as they are."""
-
-    def __call__(self, X: Doubles, y: Doubles) -> Made:
-        there = (X[:, 0] == 0) | (X[:, 0] == 1)
-        return X[there], y[there], there.astype(np.int64)
+    there = (X[:, 0] == 0) | (X[:, 0] == 1)
+    return X[there], y[there], there.astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Alone:
+def alone(X: Doubles, y: Doubles) -> Made:
     """The treatment as the only regressor."""
-
-    def __call__(self, X: Doubles, y: Doubles) -> Made:
-        return np.ascontiguousarray(X[:, :1]), np.array(y), _ones(y)
+    return np.ascontiguousarray(X[:, :1]), np.array(y), _ones(y)
 
 
-@dataclass(frozen=True, slots=True)
-class Treatments:
+def treatments(X: Doubles, y: Doubles) -> Made:
     """The treatment as response, of the other regressors."""
+    return np.ascontiguousarray(X[:, 1:]), np.array(X[:, 0]), _ones(y)
 
-    columns: bool  # False: of none.
 
-    def __call__(self, X: Doubles, y: Doubles) -> Made:
-        others = X[:, 1:] if self.columns else X[:, :0]
-        return np.ascontiguousarray(others), np.array(X[:, 0]), _ones(y)
+def treatments_alone(X: Doubles, y: Doubles) -> Made:
+    """The treatment as response, of none."""
+    return np.empty((len(y), 0)), np.array(X[:, 0]), _ones(y)
 
 
 # Rows that have a column of `Interacted`: those of both arms, or of one of them; others have 0.

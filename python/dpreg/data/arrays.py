@@ -1,7 +1,5 @@
 """Matrices and vectors of any package as sources of rows: looked at by type and shape alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -24,9 +22,11 @@ def matrix_source(name: str, values: Any) -> RowSource:
     A list declares neither type nor width: its first row says how many columns there are, and cells
     that are not numbers, and those of rows of another length, are missing.
     """
+    import scipy.sparse
+
     if _is_list(values):
         return _rows_source(name, values)
-    if _is_sparse(values):
+    if scipy.sparse.issparse(values):
         return _sparse_source(name, values)
     if _is_frame(values):
         source = frame_source(values)
@@ -71,12 +71,6 @@ def columns_of(source: RowSource) -> list[Doubles]:
 
 def _is_list(values: Any) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, (str, bytes))
-
-
-def _is_sparse(values: Any) -> bool:
-    import scipy.sparse
-
-    return bool(scipy.sparse.issparse(values))
 
 
 def _is_frame(values: Any) -> bool:

@@ -1,9 +1,8 @@
 """Rows each of which is a function of a row that was read: clipped, and without offsets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic
 
 import numpy as np
@@ -69,18 +68,9 @@ class _ChangedRows(ByBlock):
         return self.rows.total(_OfChanged(self.change, statistic))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Clipped:
-    """Rows within the limits of regressors and, last, of the response.  Public."""
-
-    # low, high: shape (d + 1,).
-    low: Doubles
-    high: Doubles
-
-    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-        """Return regressors and response."""
-        low, high = self.low, self.high
-        return np.clip(X, low[:-1], high[:-1]), np.clip(y, low[-1], high[-1])
+def _inside(low: Doubles, high: Doubles, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+    """Return rows within the limits of regressors and, last, of the response, shape (d + 1,)."""
+    return np.clip(X, low[:-1], high[:-1]), np.clip(y, low[-1], high[-1])
 
 
 def clipped(design: Design) -> Design:
@@ -93,31 +83,26 @@ def clipped(design: Design) -> Design:
     bounds = column_bounds(design.terms)
     unknown = np.isnan(bounds[:, 0])
     low, high = (np.where(unknown, end, bounds[:, j]) for j, end in enumerate((-np.inf, np.inf)))
-    return changed(design, _Clipped(low, high), design.terms)
+    return changed(design, partial(_inside, low, high), design.terms)
 
 
-@dataclass(frozen=True, slots=True)
-class _LessOffsets:
-    """Rows without some columns, which are taken off the response.  Public, and can be pickled."""
-
-    offsets: tuple[int, ...]
-    kept: tuple[int, ...]
-
-    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-        """Return regressors and response; a response that overflows is 0."""
-        # Column by column, so that what a row gets does not depend on its place; and an
-        # overflow is no news, as it would be of a record.
-        with np.errstate(all="ignore"):
-            for j in self.offsets:
-                y = y - X[:, j]
-        return np.ascontiguousarray(X[:, list(self.kept)]), np.where(np.isfinite(y), y, 0.0)
+def _less_offsets(
+    offsets: tuple[int, ...], kept: list[int], X: Doubles, y: Doubles
+) -> tuple[Doubles, Doubles]:
+    """Return the columns that are kept, and the response less offsets; 0 where it overflows."""
+    # Column by column, so that what a row gets does not depend on its place; and an
+    # overflow is no news, as it would be of a record.
+    with np.errstate(all="ignore"):
+        for j in offsets:
+            y = y - X[:, j]
+    return np.ascontiguousarray(X[:, kept]), np.where(np.isfinite(y), y, 0.0)
 
 
 def refuse_offsets(terms: Terms, function: str) -> None:
     """Refuse offsets where no model is fitted."""
     if terms.given:
         problem = f"{function} does not support {terms.names[terms.given[0]]}"
-        raise FormulaError("formula", problem, "leave it out")
+        raise FormulaError(problem, "leave it out")
 
 
 def without_offset_terms(terms: Terms) -> Terms:
@@ -135,6 +120,5 @@ def without_offsets(design: Design) -> Design:
     terms = design.terms
     if not terms.given:
         return design
-    kept = tuple(j for j in range(len(terms.names)) if j not in terms.given)
-    changes = _LessOffsets(terms.given, kept)
-    return changed(design, changes, without_offset_terms(terms))
+    kept = [j for j in range(len(terms.names)) if j not in terms.given]
+    return changed(design, partial(_less_offsets, terms.given, kept), terms.keeping(kept))

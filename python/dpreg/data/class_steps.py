@@ -1,7 +1,5 @@
 """Rows of a step of maximum likelihood of a model of classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +43,8 @@ class RowsOfStep:
         """
         likelihood, count = self.likelihood, self.likelihood.classes.count
         inside = np.flatnonzero(np.isin(y, np.arange(count + 1)))
-        covariates = _in_units(X[inside], self.centre, self.scale)
+        moved = (X[inside][:, : len(self.centre)] - self.centre) / self.scale
+        covariates = np.clip(moved, -_FARTHEST, _FARTHEST)
         surprise = likelihood.surprise(covariates, y[inside].astype(np.int64), self.start)
         spread, below = likelihood.factor(covariates, self.middle, self.least)
         factor = (below * spread[:, None, :]).transpose(0, 2, 1)
@@ -64,9 +63,3 @@ def _solved(below: Doubles, surprise: Doubles) -> Doubles:
     for j in range(found.shape[1]):
         found[:, j + 1 :] -= below[:, j + 1 :, j] * found[:, j, None]
     return found
-
-
-def _in_units(X: Doubles, centre: tuple[float, ...], scale: tuple[float, ...]) -> Doubles:
-    """Return the first columns less their centre, over their scale; entries are finite."""
-    moved = (X[:, : len(centre)] - centre) / scale
-    return np.asarray(np.clip(moved, -_FARTHEST, _FARTHEST))

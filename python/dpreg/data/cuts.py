@@ -1,7 +1,5 @@
 """Public times that divide time into intervals."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping

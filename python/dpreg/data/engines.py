@@ -1,23 +1,18 @@
 """Databases and clusters as sources: DuckDB, ibis, Dask and Spark."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles, Sums
+from dpreg.base.arrays import Sums
 from dpreg.base.errors import SchemaError, a_kind
 from dpreg.base.later import duckdb, pa
-from dpreg.base.levels import Level
 from dpreg.data.arrow import arrow_schema
-from dpreg.data.cells import Cells
+from dpreg.data.cells import Cells, Joined
 from dpreg.data.frames import frame_source
 from dpreg.data.objects import Objects
 from dpreg.data.parquet import pieces
@@ -96,7 +91,7 @@ class DaskSource(PartitionedSource):
         """Dask does not see to it that partitions have the types that it declares."""
         declared, found = self.schema[name].holds, source.schema[name].holds
         alike = declared == found or {declared, found} <= _WORDS
-        return cells if alike else _Keyless(cells)
+        return cells if alike else _Keyless([cells])
 
     def total(self, task: Task) -> Sums:
         from dask.delayed import delayed
@@ -113,23 +108,11 @@ class DaskSource(PartitionedSource):
 _WORDS = {"text", "categories", "objects"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Keyless:
+class _Keyless(Joined):
     """Cells of another kind than was declared: a unit could have two keys, 1 here and "1" there."""
 
-    cells: Cells
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    def numbers(self) -> Doubles:
-        return self.cells.numbers()
-
-    def codes(self, levels: Sequence[Level]) -> NDArray[np.int32]:
-        return self.cells.codes(levels)
-
     def keys(self) -> Any:
-        return Objects([None] * len(self.cells)).keys()
+        return Objects([None] * len(self)).keys()
 
 
 def _of_frame(task: Task, frame: Any) -> Sums:

@@ -1,7 +1,5 @@
 """A model matrix that another program made, as a regression problem."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -73,7 +71,7 @@ class ModelMatrix:
         if self.intercept and _INTERCEPT in self.names:
             raise _taken(_INTERCEPT, "the intercept")
         if not self.names and not self.intercept:
-            raise FormulaError("formula", "there is nothing on its right-hand side")
+            raise FormulaError("there is nothing on its right-hand side")
 
     @property
     def terms(self) -> Terms:
@@ -118,5 +116,4 @@ def check_column_names(columns: Iterable[str]) -> None:
 
 
 def _taken(name: str, what: str) -> FormulaError:
-    problem = f"a column named {name!r} cannot be distinguished from {what}"
-    return FormulaError("formula", problem, "rename it")
+    return FormulaError(f"a column named {name!r} cannot be distinguished from {what}", "rename it")

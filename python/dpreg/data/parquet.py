@@ -52,8 +52,11 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
 
 def refuse_other_files(path: str) -> None:
     """Raise an error for a file that is not Parquet, and say how a CSV file is read."""
-    if not os.path.isfile(path) or _begins_as_parquet(path):
+    if not os.path.isfile(path):
         return
+    with open(path, "rb") as file:
+        if file.read(4) in (b"PAR1", b"PARE"):
+            return
     # CSV is not read here, not even with declared types: a value that does not parse would have to
     # be an error, which depends on the records, and a first line without names is a record.
     raise SchemaError(
@@ -65,11 +68,6 @@ def refuse_other_files(path: str) -> None:
         "column_types=types, include_columns=list(types)))",
         f"in R with read.csv({path!r}, colClasses = ...)",
     )
-
-
-def _begins_as_parquet(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(4) in (b"PAR1", b"PARE")
 
 
 _HIVE = re.compile(r"([^/=]+)=[^/]*")

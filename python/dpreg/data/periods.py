@@ -1,7 +1,5 @@
 """Rows of persons and periods: one for each interval of time in which a record is at risk."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,8 +144,12 @@ class RowsOfPeriods:
         weights = [own[:, -1]] if self.weighted else []
         return np.column_stack([columns, exposure, *weights])
 
+    @np.errstate(all="ignore")  # a warning would be about a cell
     def events(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
-        """See `RowsOfEvents`."""
+        """Return of each record the row whose response is 1: one, or none.
+
+        Here the response is the number of the interval, stratum after stratum.
+        """
         begin, _, last, event = self._stays(X, y)
         record = np.flatnonzero(event == 1)
         rows = self._made(X, y, begin, record, last[record])
@@ -175,18 +177,3 @@ class RowsOfPeriods:
         last = np.clip(np.searchsorted(edges[1:], y, side="left"), 0, most)
         event = np.where(inside, (status == 1) & (y <= edges[-1]), -1)
         return begin, first, last, event.astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class RowsOfEvents:
-    """What makes of each record the row in which its event is: one, or none.  Public."""
-
-    of: RowsOfPeriods
-
-    @np.errstate(all="ignore")  # a warning would be about a cell
-    def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
-        """Return rows of `RowsOfPeriods`, those whose response is 1.
-
-        Here the response is the number of the interval, stratum after stratum.
-        """
-        return self.of.events(X, y)

@@ -1,11 +1,9 @@
 """A regression problem before its records are read: what is public, and how to read the rest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from dpreg.base.errors import Argument, FormulaError, leave_out
 from dpreg.base.levels import Level
@@ -22,24 +20,6 @@ from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
 
 
-class Problem(Protocol):
-    """What a fit is asked to do: terms and schema are public, for predictions and notes."""
-
-    @property
-    def terms(self) -> Terms:
-        """What the formula says about the design."""
-
-    @property
-    def schema(self) -> Schema:
-        """The columns in use."""
-
-    def design(self, memory: float) -> Design:
-        """Read the records; to be called when they have been paid for.
-
-        memory: bytes that rows may take before others go to temporary files.
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class FormulaProblem:
     """A formula, bound to the schema of a source."""
@@ -53,6 +33,7 @@ class FormulaProblem:
 
     @property
     def terms(self) -> Terms:
+        """What the formula says about the design.  Public."""
         spec = self.spec
         terms = Terms(
             spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms,
@@ -63,12 +44,21 @@ class FormulaProblem:
 
     @property
     def schema(self) -> Schema:
+        """The columns in use, for predictions and notes.  Public."""
         return self.spec.schema
 
     def design(self, memory: float) -> Design:
+        """Read the records; to be called when they have been paid for.
+
+        memory: bytes that rows may take before others go to temporary files.
+        """
         spec, source, unit = self.spec, self.source, self.unit
         design = read_design(spec, source, unit, self.terms, memory, self.stratum)
         return within_units(design) if self.within else design
+
+
+# What a fit is asked to do.
+Problem = FormulaProblem | ModelMatrix
 
 
 def pose(
@@ -114,11 +104,11 @@ def pose(
         for name, (role, instead) in apart.items():
             if name and isinstance(formula, str) and "|" not in formula and _names(formula, name):
                 problem = f"{name!r} {role}, and cannot be in the formula too"
-                raise FormulaError("formula", problem, "leave it out", instead) from None
+                raise FormulaError(problem, "leave it out", instead) from None
         raise
     check_column_names(spec.regressors)
     if within and not spec.names:
-        raise FormulaError("formula", "has only unit effects, which are not released")
+        raise FormulaError("has only unit effects, which are not released")
     return FormulaProblem(spec, source, unit, stratum, within, weights)
 
 
@@ -131,4 +121,4 @@ def check_order(formula: object, data: object) -> None:
     is_formula = [isinstance(given, str) and "~" in given for given in (formula, data)]
     if is_formula == [False, True]:
         problem = ("and ", Argument("data"), " are in the wrong order")
-        raise FormulaError("formula", problem, "write the formula first, then the data")
+        raise FormulaError(problem, "write the formula first, then the data")

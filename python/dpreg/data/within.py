@@ -1,7 +1,5 @@
 """Deviations from the means of each unit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arrays that users pass, as doubles.  Messages name shapes and types, never a value."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,11 +42,18 @@ def _has_numpy_types(values: Any) -> bool:
     return all(isinstance(kind, np.dtype) for kind in each)
 
 
+def response_of(y: Any, rows: int) -> Doubles:
+    """Return one double for each row of X."""
+    values = doubles("y", y, 1)
+    if len(values) != rows:
+        raise ValueError("X and y must have the same number of rows")
+    return values
+
+
 def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
     """Return the design with columns named x0, x1, ... and response y."""
-    matrix, response = doubles("X", X, 2), doubles("y", y, 1)
-    if len(matrix) != len(response):
-        raise ValueError("X and y must have the same number of rows")
+    matrix = doubles("X", X, 2)
+    response = response_of(y, len(matrix))
     names = tuple(f"x{j}" for j in range(matrix.shape[1]))
     return Design.of(matrix, response, Terms("y", names, intercept))
 

@@ -1,7 +1,5 @@
 """Private Frank-Wolfe for sparse least squares, on arrays of which no cell is looked at."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,7 +19,7 @@ from dpreg.estimation.methods.frank_wolfe_run import (
     screen_from,
 )
 from dpreg.estimation.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
-from dpreg.mechanisms._inputs import doubles
+from dpreg.mechanisms._inputs import doubles, response_of
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate
 from dpreg.privacy.checks import check_delta, check_epsilon
@@ -102,10 +100,6 @@ def dp_frank_wolfe(
     rng : int or bit source, optional
         An integer makes the result reproducible and **not private**.
 
-    Returns
-    -------
-    FrankWolfeFit
-
     Privacy
     -------
     guarantee : (eps, delta)-DP
@@ -147,7 +141,7 @@ def dp_frank_wolfe(
     bits = bit_source(rng)
     spending = Allowance(epsilon, delta, bits)
     design = _unit_design(X)
-    rows = Sealed(UnitRows(design, _unit_response(y, design)))
+    rows = Sealed(UnitRows(design, response_of(y, design.rows)))
     plan = plan_frank_wolfe(rho, design.cols, check_steps(steps), screen_from(screen))
     first = _core.random_start(design.cols, bits) if start == "random" else None
     run = run_plan(rows, check_l1(l1), plan, screen_from(screen), bits, first)
@@ -251,14 +245,6 @@ def _unit_design(X: Any) -> _core.UnitDesign:
     values = doubles("X", X, 2)
     _check_columns(values.shape)
     return _core.DenseUnitDesign(values)
-
-
-def _unit_response(y: Any, design: _core.UnitDesign) -> Doubles:
-    """Return y as doubles, one for each row of X."""
-    values = doubles("y", y, 1)
-    if len(values) != design.rows:
-        raise ValueError("X and y must have the same number of rows")
-    return values
 
 
 def _check_columns(shape: tuple[int, ...]) -> None:

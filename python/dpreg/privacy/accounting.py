@@ -4,13 +4,12 @@ What a release costs may depend on what the ones before it gave, and so may the 
 release.  Sums against fixed limits stay right then (``composition.md``).
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Self
 
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
@@ -25,36 +24,55 @@ _DISCRETE_SHARE = 1e-3
 _DOWN = 1 - 1e-6
 
 
-class Accounting(Protocol):
+def _typed(value: float) -> Fraction:
+    """Return the shortest decimal, which is what the user typed: ten charges of 0.1 are 1."""
+    return Fraction(repr(value))
+
+
+# What a cost adds to each sum that there may be.
+_ADDED: dict[str, Callable[[Cost], Fraction]] = {
+    "eps": lambda cost: _typed(cost.epsilon),
+    "delta": lambda cost: _typed(cost.delta),
+    "mu^2": lambda cost: _typed(cost.mu) ** 2,
+    "rho": lambda cost: _typed(cost.rho),
+    "failure": lambda cost: _typed(cost.failure),
+    "discreteness": lambda cost: _typed(cost.discreteness),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting(ABC):
     """A total, and how costs add up against it."""
 
-    @property
-    def name(self) -> str:
-        """As `Budget(accounting=...)` spells it."""
+    name: ClassVar[str]  # As `Budget(accounting=...)` spells it.
 
-    @property
-    def epsilon(self) -> float:
-        """With `delta`, what all releases together are differentially private with."""
-
-    @property
-    def delta(self) -> float: ...
-
-    @property
-    def limits(self) -> Sums:
-        """Name and limit of each sum."""
-
-    @property
-    def typed(self) -> Mapping[str, float]:
-        """The numbers that it was made of."""
+    # With `delta`, what all releases together are differentially private with.
+    epsilon: float
+    delta: float
+    typed: Mapping[str, float] = field(compare=False)  # The numbers that it was made of.
+    limits: Sums = field(compare=False)  # Name and limit of each sum.
 
     def amounts(self, cost: Cost) -> Sums:
         """Return what a cost adds to each sum."""
+        return {name: _ADDED[name](cost) for name in self.limits}
 
     def spent(self, found: Sums) -> Pair:
         """Return (epsilon, delta) of releases with these sums, had they been planned at once."""
+        amounts = {name: float(amount) for name, amount in found.items()}
+        return self._together(amounts) if any(amounts.values()) else (0.0, 0.0)
 
     def remaining(self, found: Sums) -> Pair:
         """Return (epsilon, delta) of the largest release that can be paid for beside them."""
+        limits = self.limits.items()
+        return self._largest({n: float(max(most - found[n], Fraction(0))) for n, most in limits})
+
+    @abstractmethod
+    def _together(self, amounts: Mapping[str, float]) -> Pair:
+        """Return (epsilon, delta) of releases that come to these amounts, not all 0."""
+
+    @abstractmethod
+    def _largest(self, left: Mapping[str, float]) -> Pair:
+        """Return (epsilon, delta) of the largest release, where so much is left."""
 
 
 def sums(accounting: Accounting, costs: Iterable[Cost]) -> Sums:
@@ -66,96 +84,61 @@ def sums(accounting: Accounting, costs: Iterable[Cost]) -> Sums:
     return found
 
 
-def _left(accounting: Accounting, found: Sums) -> dict[str, Fraction]:
-    limits = accounting.limits.items()
-    return {name: max(limit - found[name], Fraction(0)) for name, limit in limits}
-
-
-def _typed(value: float) -> Fraction:
-    """Return the shortest decimal, which is what the user typed: ten charges of 0.1 are 1."""
-    return Fraction(repr(value))
-
-
-@dataclass(frozen=True, slots=True)
-class Basic:
+class Basic(Accounting):
     """Epsilons and deltas add up."""
 
+    __slots__ = ()
     name = "basic"
-    epsilon: float
-    delta: float
-
-    @property
-    def typed(self) -> Mapping[str, float]:
-        return {"eps": self.epsilon, "delta": self.delta}
-
-    @property
-    def limits(self) -> Sums:
-        return {"eps": _typed(self.epsilon), "delta": _typed(self.delta)}
-
-    def amounts(self, cost: Cost) -> Sums:
-        return {"eps": _typed(cost.epsilon), "delta": _typed(cost.delta)}
-
-    def spent(self, found: Sums) -> Pair:
-        return float(found["eps"]), float(found["delta"])
-
-    def remaining(self, found: Sums) -> Pair:
-        left = _left(self, found)
-        return float(left["eps"]), float(left["delta"])
-
-
-@dataclass(frozen=True, slots=True)
-class Gaussian:
-    """Squares of mu add up (Gaussian differential privacy)."""
-
-    name = "gdp"
-    # epsilon, delta, mu: but for failures, which have half of delta, all releases together are
-    # mu-GDP, and so (epsilon, delta)-DP with the other half.
-    epsilon: float
-    delta: float
-    mu: float
-    discreteness: float  # What discrete noise may cost in all; it is part of epsilon.
-    typed: Mapping[str, float] = field(compare=False)
 
     @classmethod
-    def of(cls, epsilon: float, delta: float) -> Gaussian:
+    def of(cls, epsilon: float, delta: float) -> Self:
         """Return the accounting with this total."""
-        discreteness = _DISCRETE_SHARE * epsilon
-        mu = gdp_mu(epsilon - discreteness, _half(delta, discreteness))
-        return cls(epsilon, delta, mu, discreteness, {"eps": epsilon, "delta": delta})
+        typed = {"eps": epsilon, "delta": delta}
+        return cls(epsilon, delta, typed, {name: _typed(value) for name, value in typed.items()})
+
+    def _together(self, amounts: Mapping[str, float]) -> Pair:
+        return amounts["eps"], amounts["delta"]
+
+    def _largest(self, left: Mapping[str, float]) -> Pair:
+        return left["eps"], left["delta"]
+
+
+class Gaussian(Accounting):
+    """Squares of mu add up (Gaussian differential privacy).
+
+    But for failures, which have half of delta, all releases together are mu-GDP, and so (epsilon,
+    delta)-DP with the other half.  What discrete noise may cost in all is part of epsilon.
+    """
+
+    __slots__ = ()
+    name = "gdp"
 
     @classmethod
-    def of_mu(cls, mu: float, delta: float) -> Gaussian:
+    def of(cls, epsilon: float, delta: float) -> Self:
+        """Return the accounting with this total."""
+        more = _DISCRETE_SHARE * epsilon
+        mu = gdp_mu(epsilon - more, _half(delta, more))
+        return cls(epsilon, delta, {"eps": epsilon, "delta": delta}, cls._limits(mu, delta, more))
+
+    @classmethod
+    def of_mu(cls, mu: float, delta: float) -> Self:
         """Return the accounting of this mu; its epsilon is that for `delta`."""
-        discreteness = _DISCRETE_SHARE * mu
-        epsilon = gdp_epsilon(mu, _half(delta, discreteness)) + discreteness
-        return cls(epsilon, delta, mu, discreteness, {"mu": mu, "delta": delta})
+        more = _DISCRETE_SHARE * mu
+        epsilon = gdp_epsilon(mu, _half(delta, more)) + more
+        return cls(epsilon, delta, {"mu": mu, "delta": delta}, cls._limits(mu, delta, more))
 
-    @property
-    def limits(self) -> Sums:
-        return {
-            "mu^2": _typed(self.mu) ** 2,
-            "failure": _typed(_half(self.delta, self.discreteness)),
-            "discreteness": _typed(self.discreteness),
-        }
+    @staticmethod
+    def _limits(mu: float, delta: float, discreteness: float) -> Sums:
+        failure = _typed(_half(delta, discreteness))
+        return {"mu^2": _typed(mu) ** 2, "failure": failure, "discreteness": _typed(discreteness)}
 
-    def amounts(self, cost: Cost) -> Sums:
-        return {
-            "mu^2": _typed(cost.mu) ** 2,
-            "failure": _typed(cost.failure),
-            "discreteness": _typed(cost.discreteness),
-        }
-
-    def spent(self, found: Sums) -> Pair:
-        amounts = {name: float(amount) for name, amount in found.items()}
-        if not any(amounts.values()):
-            return 0.0, 0.0
+    def _together(self, amounts: Mapping[str, float]) -> Pair:
         discreteness = amounts["discreteness"]
         tail = self.delta * math.exp(-discreteness) - amounts["failure"]
         return gdp_epsilon(_root(amounts["mu^2"]), tail) + discreteness, self.delta
 
-    def remaining(self, found: Sums) -> Pair:
-        left = _left(self, found)
-        return gdp_epsilon(_root(float(left["mu^2"])), self.delta) * _DOWN, self.delta
+    def _largest(self, left: Mapping[str, float]) -> Pair:
+        return gdp_epsilon(_root(left["mu^2"]), self.delta) * _DOWN, self.delta
 
 
 def _half(delta: float, discreteness: float) -> float:
@@ -167,43 +150,35 @@ def _root(square: float) -> float:
     return math.sqrt(square) * (1 + 1e-15)
 
 
-@dataclass(frozen=True, slots=True)
-class Concentrated:
-    """Rhos add up (zero-concentrated differential privacy)."""
+class Concentrated(Accounting):
+    """Rhos add up (zero-concentrated differential privacy).
 
+    But for failures, which have half of delta, all releases together are rho-zCDP, and so (epsilon,
+    delta)-DP with the other half.
+    """
+
+    __slots__ = ()
     name = "zcdp"
-    # epsilon, delta, rho: but for failures, which have half of delta, all releases together are
-    # rho-zCDP, and so (epsilon, delta)-DP with the other half.
-    epsilon: float
-    delta: float
-    rho: float
-    typed: Mapping[str, float] = field(compare=False)
 
     @classmethod
-    def of(cls, epsilon: float, delta: float) -> Concentrated:
+    def of(cls, epsilon: float, delta: float) -> Self:
         """Return the accounting with this total."""
         rho = zcdp_rho(epsilon, _half(delta, 0.0))
-        return cls(epsilon, delta, rho, {"eps": epsilon, "delta": delta})
+        return cls(epsilon, delta, {"eps": epsilon, "delta": delta}, cls._limits(rho, delta))
 
     @classmethod
-    def of_rho(cls, rho: float, delta: float) -> Concentrated:
+    def of_rho(cls, rho: float, delta: float) -> Self:
         """Return the accounting of this rho; its epsilon is that for `delta`."""
-        return cls(zcdp_epsilon(rho, _half(delta, 0.0)), delta, rho, {"rho": rho, "delta": delta})
+        epsilon = zcdp_epsilon(rho, _half(delta, 0.0))
+        return cls(epsilon, delta, {"rho": rho, "delta": delta}, cls._limits(rho, delta))
 
-    @property
-    def limits(self) -> Sums:
-        return {"rho": _typed(self.rho), "failure": _typed(_half(self.delta, 0.0))}
+    @staticmethod
+    def _limits(rho: float, delta: float) -> Sums:
+        return {"rho": _typed(rho), "failure": _typed(_half(delta, 0.0))}
 
-    def amounts(self, cost: Cost) -> Sums:
-        return {"rho": _typed(cost.rho), "failure": _typed(cost.failure)}
-
-    def spent(self, found: Sums) -> Pair:
-        amounts = {name: float(amount) for name, amount in found.items()}
-        if not any(amounts.values()):
-            return 0.0, 0.0
+    def _together(self, amounts: Mapping[str, float]) -> Pair:
         return zcdp_epsilon(amounts["rho"], self.delta - amounts["failure"]), self.delta
 
-    def remaining(self, found: Sums) -> Pair:
-        rho = float(_left(self, found)["rho"])
+    def _largest(self, left: Mapping[str, float]) -> Pair:
         # A Gaussian release is mu^2/2-zCDP, and spends as much as its mu says.
-        return gdp_epsilon(math.sqrt(2 * rho), self.delta) * _DOWN, self.delta
+        return gdp_epsilon(math.sqrt(2 * left["rho"]), self.delta) * _DOWN, self.delta

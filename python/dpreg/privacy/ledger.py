@@ -16,7 +16,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from dpreg.base.errors import BudgetError, Options, Words, got
 from dpreg.base.later import sqlite3
@@ -38,19 +38,6 @@ CREATE TABLE entries (number INTEGER PRIMARY KEY, content TEXT NOT NULL,
 _SEEN: dict[str, tuple[int, str]] = {}
 
 
-class Ledger(Protocol):
-    """Where entries are kept, oldest first."""
-
-    def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
-        """Add `entry` if all entries together are `allowed`; return its number, from 1."""
-
-    def entries(self) -> Entries:
-        """Return all entries so far."""
-
-    def hashes(self) -> tuple[str, ...]:
-        """Return the hash of the header and of each entry; empty where nothing is hashed."""
-
-
 class MemoryLedger:
     """A ledger that lasts as long as the process, and is written by no other.
 
@@ -64,7 +51,7 @@ class MemoryLedger:
         self._process = os.getpid()
 
     def append(self, entry: Entry, allowed: Callable[[Entries], bool]) -> int | None:
-        """See `Ledger.append`.
+        """Add `entry` if all entries together are `allowed`; return its number, from 1.
 
         Raises BudgetError in a process that was forked from the one that has the ledger.
         """
@@ -80,9 +67,11 @@ class MemoryLedger:
         raise _not_shared()
 
     def entries(self) -> Entries:
+        """Return all entries so far, oldest first."""
         return self._entries
 
     def hashes(self) -> tuple[str, ...]:
+        """Return the hash of the header and of each entry; none here."""
         return ()
 
 
@@ -220,6 +209,9 @@ class FileLedger:
 
     def _untrusted(self, why: str) -> BudgetError:
         return untrusted(self.path, why)
+
+
+Ledger = MemoryLedger | FileLedger
 
 
 def _not_shared() -> BudgetError:

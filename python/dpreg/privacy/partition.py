@@ -1,7 +1,5 @@
 """A budget divided over strata: each has its own charges, and the largest counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from dpreg.base.errors import BudgetError, Choice, SchemaError, closest, got, write
@@ -38,14 +36,7 @@ class StratumBudget(Spendable):
 
 
 class Partition(Mapping[Level, StratumBudget]):
-    """The strata of a budget, by level.
-
-    Parameters
-    ----------
-    budget : Budget
-    column : str
-    levels : tuple
-    """
+    """The strata of a budget, by level; of `Budget.partition`."""
 
     def __init__(self, budget: Spendable, column: str, levels: tuple[Level, ...]) -> None:
         self.column = column

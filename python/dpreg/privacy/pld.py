@@ -1,7 +1,5 @@
 """Poisson-sampled Gaussian releases, by privacy loss distributions (dp-accounting)."""
 
-from __future__ import annotations
-
 import math
 from functools import cache, lru_cache
 
@@ -30,10 +28,7 @@ def sampled_epsilon(
     rate: of Poisson sampling.
     beside: mu of Gaussian releases that are composed with them; may be 0.
     discretisation: losses are rounded up to multiples of this.
-
-    Notes
-    -----
-    An upper bound: dp-accounting's privacy loss distributions are pessimistic.
+    Returns: an upper bound, as dp-accounting's privacy loss distributions are pessimistic.
     """
     import dp_accounting
     from dp_accounting import pld

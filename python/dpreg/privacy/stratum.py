@@ -1,10 +1,8 @@
 """Strata: disjoint groups of units, declared in public, that a budget pays for side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from dpreg.base.levels import Level
 
@@ -30,7 +28,7 @@ class Stratum:
         return {"column": self.column, "position": self.position}
 
     @classmethod
-    def from_dict(cls, content: Any, declared: Mapping[str, tuple[Level, ...]]) -> Stratum:
+    def from_dict(cls, content: Any, declared: Mapping[str, tuple[Level, ...]]) -> Self:
         """Read what `to_dict` wrote; a ValueError if no such stratum was declared."""
         if isinstance(content, Mapping) and list(content) == ["column", "position"]:
             column, position = content["column"], content["position"]

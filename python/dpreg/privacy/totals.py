@@ -1,7 +1,5 @@
 """What a budget is made with: totals as users give them, and what a ledger says of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +41,7 @@ def accounting_from(
         raise BudgetError("accounting", problem, leave_out("accounting"))
     total = check_delta(delta)
     if meant == "basic":
-        return Basic(check_epsilon(eps), total)
+        return Basic.of(check_epsilon(eps), total)
     if total == 0:
         problem = f"must be greater than 0 with accounting {meant!r}"
         raise BudgetError("delta", problem, write("delta", 1e-5))

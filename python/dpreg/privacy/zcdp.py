@@ -3,8 +3,6 @@
 Closed forms only, each rounded against the user of the budget.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 
@@ -20,9 +18,6 @@ def bounded_range_rho(epsilon: float) -> float:
 
     A mechanism has bounded range epsilon if log P(o) - log P'(o) varies by at most epsilon
     over the outcomes o; the exponential mechanism has the range of its log-weights' changes.
-
-    References
-    ----------
     Cesar and Rogers (2021), "Bounding, concentrating, and truncating: unifying privacy loss
     composition for data analytics", Lemma 3.4; Dong, Durfee and Rogers (2020).
     """
@@ -39,11 +34,6 @@ def pure_rho(epsilon: float) -> float:
     return epsilon * epsilon / 2 * _UP
 
 
-def pure_epsilon(rho: float) -> float:
-    """Return the epsilon of an epsilon-DP mechanism that costs at most `rho`."""
-    return math.sqrt(2 * rho) * _DOWN
-
-
 def _log_delta(log_order: float, rho: float, epsilon: float) -> float:
     """Logarithm of the bound at order alpha = 1 + exp(log_order)."""
     above = math.exp(log_order)
@@ -58,9 +48,6 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     The infimum over alpha > 1 of
     exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)**alpha / (alpha - 1), to
     the precision of a search: every alpha gives a valid delta.
-
-    References
-    ----------
     Canonne, Kamath and Steinke (2020), "The discrete Gaussian for differential privacy",
     Proposition 12 with Corollary 13.
     """

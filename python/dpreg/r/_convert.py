@@ -34,16 +34,12 @@ def from_sexp(value: Any) -> Any:
     if isinstance(value, ri.FloatSexpVector):
         return _scalar_or_list([float(v) for v in value])
     if isinstance(value, ri.SexpClosure):
-        return _callable(value)
+        return lambda *arguments: from_sexp(value(*map(to_sexp, arguments)))
     raise TypeError(f"cannot use an R value of type {type(value).__name__}")
 
 
 def _scalar_or_list(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
-
-
-def _callable(function: Any) -> Callable[..., Any]:
-    return lambda *arguments: from_sexp(function(*map(to_sexp, arguments)))
 
 
 def to_sexp(value: Any) -> Any:

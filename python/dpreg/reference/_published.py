@@ -1,7 +1,5 @@
 """What published forms have in common: outcomes, what may be claimed for them, and noise."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,7 @@ from scipy import stats
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.mechanisms._inputs import doubles
+from dpreg.mechanisms._inputs import doubles, response_of
 
 Rng = int | _core.BitSource | None
 
@@ -92,7 +90,4 @@ def responses(y: Any, n: int, bound: float) -> Doubles:
     """Return one response for each of n rows, within `bound` of 0."""
     if not 0 < bound < np.inf:
         raise ValueError(f"y_bound must be finite and greater than 0, got {bound!r}")
-    response = doubles("y", y, 1)
-    if len(response) != n:
-        raise ValueError("X and y must have the same number of rows")
-    return np.clip(response, -bound, bound)
+    return np.clip(response_of(y, n), -bound, bound)

@@ -1,7 +1,5 @@
 """Frank-Wolfe, DP-FW, ADP-Screen and RNM-Screen as printed by Khanna et al. (2025)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -24,11 +22,7 @@ class LeastSquares:
     f(u) = (u - y)'(u - y) / 2n, as in the proof of Khanna et al. (2025), Appendix A, so that
     L = mu = 1/n; the main text has 1/n in place of 1/2n.
 
-    Attributes
-    ----------
-    n, d : int
-    w, gram_w : ndarray, shape (d,)
-        The point, and X'X w.
+    w, gram_w: shape (d,): the point, and X'X w.
     """
 
     def __init__(self, X: Any, y: Any) -> None:

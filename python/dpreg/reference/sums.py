@@ -3,8 +3,6 @@
 Noise is continuous, in double precision; rows are clipped to the bounds that are given.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal
 
@@ -166,15 +164,10 @@ def iterative_hessian_mixing(
 
     Parameters
     ----------
-    X : array, shape (n, d)
-    y : array, shape (n,)
-    eps, delta : float
-    x_bound, y_bound : float
-        Euclidean norm of a row and size of a residual; rows and residuals beyond are clipped.
-    rounds : int, default 3
     factor : float, default 6
         A sketch has `factor` times max(d, log(40 rounds / delta)) rows.
-    rng : int or bit source, optional
+    X, y, eps, delta, x_bound, y_bound, rounds, rng
+        As for `boosted_adassp`.
     """
     if rounds < 1:
         raise ValueError(f"rounds must be at least 1, got {rounds}")
@@ -222,16 +215,12 @@ def objective_perturbation(
 
     Parameters
     ----------
-    X : array, shape (n, d)
-    y : array, shape (n,)
-        0 or 1 for logistic loss.
-    eps, delta : float
-    x_bound, y_bound : float
-        Euclidean norm of a row and size of a response; rows beyond are clipped.
     loss : {"squared", "logistic"}
+        Of the logistic loss y is 0 or 1.
     ridge : float, default 0
         Added to what privacy needs; the penalty is half of it times the squared norm.
-    rng : int or bit source, optional
+    X, y, eps, delta, x_bound, y_bound, rng
+        As for `adassp`.
 
     Raises
     ------

@@ -4,8 +4,6 @@ Continuous volumes in double precision, models moved by at most 1e-10 against ti
 number of rows taken as public: for the tables of the paper, not for data that matter.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +12,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.mechanisms._inputs import doubles
+from dpreg.mechanisms._inputs import doubles, response_of
 from dpreg.privacy.bits import bit_source
 from dpreg.reference._published import NOT_CLAIMED, Rng, laplace
 
@@ -70,9 +68,8 @@ def model_fits(X: Any, y: Any, models: int, *, form: Form = "text", rng: Rng = N
     ValueError
         If a part has fewer rows than X has columns.
     """
-    rows, response = doubles("X", X, 2), doubles("y", y, 1)
-    if len(rows) != len(response):
-        raise ValueError("X and y must have the same number of rows")
+    rows = doubles("X", X, 2)
+    response = response_of(y, len(rows))
     n, d = rows.shape
     if not 2 <= models <= n // max(d, 1):
         raise ValueError(f"models must be at least 2 and at most n / d, got {models}")

@@ -1,7 +1,5 @@
 """What a private test of blocks released."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

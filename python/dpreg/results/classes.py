@@ -132,7 +132,9 @@ class OfClasses(StackedResults):
         """Return probabilities, their errors and limits, shape (n, K, 4)."""
         chances = self._chances(X, self.estimates)
         flat = chances.ravel()
-        error = self._errors(self._gradients(X).reshape(flat.size, -1))
+        # Derivatives of probabilities by coefficient, shape (n, K, c).
+        gradients = self._slopes(X, self.estimates) @ self._rows(X)
+        error = self._errors(gradients.reshape(flat.size, -1))
         margin = self.law.critical_value(alpha) * error / (flat * (1 - flat))
         odds = special.logit(flat)
         ends = [special.expit(odds - margin), special.expit(odds + margin)]
@@ -179,10 +181,6 @@ class OfClasses(StackedResults):
     @abstractmethod
     def _slopes(self, X: Doubles, estimates: Doubles) -> Doubles:
         """Return derivatives of probabilities by predictor, shape (n, K, K - 1)."""
-
-    def _gradients(self, X: Doubles) -> Doubles:
-        """Return derivatives of probabilities by coefficient, shape (n, K, c)."""
-        return np.asarray(self._slopes(X, self.estimates) @ self._rows(X))
 
     def _rows(self, X: Doubles) -> Doubles:
         """Return the rows of records, shape (n, K - 1, c): their predictors by coefficient."""

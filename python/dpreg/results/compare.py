@@ -1,7 +1,5 @@
 """Several fits side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -49,8 +47,7 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
         fits = {f"({k})": fit for k, fit in enumerate(fits, 1)}
     named = dict(fits)
     if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
-        wanted = "must be one or more released fits, in a list or dict"
-        raise ArgumentError("fits", wanted)
+        raise ArgumentError("fits", "must be one or more released fits, in a list or dict")
     title = "Private Linear Regressions" if _linear(named) else "Private Regressions"
     return Summary(_beside(named, title), _notes(named))
 

@@ -1,7 +1,5 @@
 """Results as JSON, and back: what a document has to be like follows from its class."""
 
-from __future__ import annotations
-
 import functools
 import json
 import math
@@ -218,7 +216,11 @@ def check_fit(data: Mapping[str, Any]) -> None:
         raise ValueError("covariance: a variance is below 0")
     if data["limits"] is not None and (data["limits"][:, 0] > data["limits"][:, 1]).any():
         raise ValueError("limits: the first of two is not above the second")
-    if data["family"] not in _families(data["family"]):
+    family = data["family"]
+    known = (
+        [*FAMILIES.values(), PROBIT, CLOGLOG] if family.level is None else [Quantile(family.level)]
+    )
+    if family not in (known if family.alpha is None else [NegativeBinomial(family.alpha)]):
         raise ValueError("family: there is no such family")
     if found is not None:
         ends = found.fitted, found.residual
@@ -232,12 +234,6 @@ def check_fit(data: Mapping[str, Any]) -> None:
     rising = (np.diff(critical, prepend=0.0) > 0).all()
     if len(tail) != len(critical) or len(tail) == 1 or not (falling and rising):
         raise ValueError("law: tail must fall and critical must rise, at two places or more")
-
-
-def _families(like: Family) -> list[Family]:
-    if like.alpha is not None:
-        return [NegativeBinomial(like.alpha)]
-    return [*FAMILIES.values(), PROBIT, CLOGLOG] if like.level is None else [Quantile(like.level)]
 
 
 def _check(value: Any, wanted: Any, path: str) -> None:

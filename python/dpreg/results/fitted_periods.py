@@ -1,7 +1,5 @@
 """The intervals of a fit of proportional hazards, and what its coefficients compare."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -13,16 +11,11 @@ from dpreg.data.periods import WHOLE, Periods
 
 @dataclass(frozen=True, kw_only=True)
 class FittedPeriods(Periods):
-    """The intervals of a fit, and who left in them.
+    """The intervals of a fit, and who left in them."""
 
-    Attributes
-    ----------
-    exits : tuple of float
-        Noisy numbers, for each stratum and interval: of events, of records censored inside the
-        interval and at its end; and, with delayed entry, of those that entered at its beginning and
-        inside it.
-    """
-
+    # Noisy numbers, for each stratum and interval: of events, of records censored inside the
+    # interval and at its end; and, with delayed entry, of those that entered at its beginning and
+    # inside it.
     exits: tuple[float, ...] = ()
 
     @property

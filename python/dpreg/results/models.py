@@ -1,7 +1,5 @@
 """Models among columns whose second moments were released."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,7 +58,7 @@ class Models:
         """Read a formula; all columns that it makes must be in the release."""
         if not self.schema:
             why = "these moments were made from a matrix, which has no columns of data"
-            raise FormulaError("formula", why, "use regress")
+            raise FormulaError(why, "use regress")
         spec = bound_formula(formula, schema_from_dict(self.schema))
         return self.checked(Model(spec.response, spec.names, spec.intercept, formula))
 

@@ -112,27 +112,6 @@ def all_subsets(moments: Models, formula: str, best: int) -> pd.DataFrame:
     return compare_models(moments, models).head(int(best))
 
 
-def inflation(moments: Models, model: Model) -> pd.Series:
-    """Return variance inflation factors: see `DPMoments.vif`."""
-    values = []
-    for name in model.names:
-        others = tuple(other for other in model.names if other != name)
-        if moments.place(name) is None:
-            values.append(math.nan)
-            continue
-        left, _ = moments.regression(Model(name, others, True, ""))
-        values.append(moments.total(name).value / left.residual.value)
-    return pd.Series(values, index=pd.Index(model.names, name="term"), name="VIF")
-
-
-def exogenous_model(moments: Models, model: Model, instruments: str) -> Model:
-    """Read the instruments: the response of `model` by them."""
-    if not isinstance(instruments, str):
-        raise unusable("instruments", "a text such as '~ z + a'", instruments)
-    right = instruments.partition("~")[2] if "~" in instruments else instruments
-    return moments.model(f"{model.formula.partition('~')[0]} ~ {right}")
-
-
 def two_stage_fit(moments: Models, model: Model, exogenous: Model) -> DPResults:
     """Fit `model` with the regressors of `exogenous` as instruments: see `DPMoments.iv`."""
     units = moments.standard_units(model)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.errors import ArgumentError
+from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.keywords import hinted
 from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
@@ -16,7 +16,7 @@ from dpreg.results import moment_models
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.document import Saved
 from dpreg.results.fit import DPResults
-from dpreg.results.models import Models
+from dpreg.results.models import Model, Models
 from dpreg.results.summary import Summary
 
 
@@ -110,7 +110,10 @@ class DPMoments(Saved, Models):
             Its notes have the first-stage statistic of each regressor that is not an instrument.
         """
         model = self.model(formula)
-        exogenous = moment_models.exogenous_model(self, model, instruments)
+        if not isinstance(instruments, str):
+            raise unusable("instruments", "a text such as '~ z + a'", instruments)
+        right = instruments.partition("~")[2] if "~" in instruments else instruments
+        exogenous = self.model(f"{model.formula.partition('~')[0]} ~ {right}")
         return moment_models.two_stage_fit(self, model, exogenous)
 
     def anova(self, small: str, large: str) -> WaldTest:
@@ -164,7 +167,15 @@ class DPMoments(Saved, Models):
 
     def vif(self, formula: str) -> pd.Series:
         """Variance inflation of each regressor: 1 / (1 - R squared) on the others."""
-        return moment_models.inflation(self, self.model(formula))
+        model, values = self.model(formula), []
+        for name in model.names:
+            if self.place(name) is None:
+                values.append(np.nan)
+                continue
+            others = tuple(other for other in model.names if other != name)
+            left, _ = self.regression(Model(name, others, True, ""))
+            values.append(self.total(name).value / left.residual.value)
+        return pd.Series(values, index=pd.Index(model.names, name="term"), name="VIF")
 
     def corr(self) -> pd.DataFrame:
         """Correlations of all columns; NaN for columns whose scale is not estimable."""

@@ -1,12 +1,10 @@
 """The other outcome of a mechanism: it declined."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
-from dpreg.base.errors import PYTHON, Face, Words, told
+from dpreg.base.errors import Face, Words, python, told
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import parsed, reading, template
 from dpreg.results.summary import Shown, Summary, privacy_note
@@ -98,7 +96,7 @@ class NotReleased(Shown, Exception):  # noqa: N818
         return json.dumps({_KIND: _FORMAT, **fields}, indent=2)
 
     @classmethod
-    def from_json(cls, text: str) -> NotReleased:
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; a ValueError if `text` is something else."""
         with reading("this does not say that a mechanism declined", _FORMAT):
             found = parsed(text, _DOCUMENT, _FORMAT)
@@ -106,7 +104,7 @@ class NotReleased(Shown, Exception):  # noqa: N818
         selected = found.pop("selected")
         return cls(**found, privacy=privacy, selected=None if selected is None else tuple(selected))
 
-    def summary(self, face: Face = PYTHON) -> Summary:
+    def summary(self, face: Face = python) -> Summary:
         """Return what happened, what it cost and what to do next; printable like that of a fit."""
         chosen = [] if self.selected is None else [f"Selected: {', '.join(self.selected)}."]
         return Summary(

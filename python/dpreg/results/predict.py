@@ -121,12 +121,8 @@ def design_rows(
         total += batch.rows
     X = np.concatenate(blocks)
     ones = np.ones((len(X), int(spec.intercept)))
-    return NewRows(np.hstack([ones, X]), np.concatenate(kept), total, _index_of(data), spec.names)
-
-
-def _index_of(data: Any) -> pd.Index | None:
-    """Return the index of a pandas data frame, so that predictions align with it."""
-    return data.index if isinstance(data, pd.DataFrame) else None
+    index = data.index if isinstance(data, pd.DataFrame) else None
+    return NewRows(np.hstack([ones, X]), np.concatenate(kept), total, index, spec.names)
 
 
 def mean_intervals(

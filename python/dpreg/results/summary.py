@@ -117,7 +117,9 @@ def summarize(
     """
     shown = {unit_noun(fit): fit.units} if counts is None else counts
     head = _head(fit, model, shown)
-    return Summary((head, _body(fit, table, alpha, exp)), _notes(fit))
+    table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
+    body = table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
+    return Summary((head, body), _notes(fit))
 
 
 def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
@@ -172,11 +174,6 @@ def unit_noun(fit: Fitted) -> str:
     # The other methods count the rows that units gave.
     grouped = fit.privacy.unit != "one row" and fit.method in ("tukey", "frank_wolfe")
     return "Units" if grouped else "Observations"
-
-
-def _body(fit: Fitted, table: pd.DataFrame, alpha: float, exp: bool) -> Any:
-    table = table[["coef"]] if fit.covariance is None else table.drop(columns="clipping")
-    return table_of(table.rename(columns={"coef": "exp(coef)"}) if exp else table, alpha)
 
 
 def table_of(

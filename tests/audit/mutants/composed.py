@@ -153,12 +153,12 @@ BOOSTED = [
     ),
     Mutant(
         "values clipped to bounds after their mean is taken off",
-        edited(changed_rows._Clipped, "__call__", ("np.clip(X, ", "np.clip(X - X.mean(axis=0), ")),
+        edited(changed_rows, "_inside", ("np.clip(X, ", "np.clip(X - X.mean(axis=0), ")),
         ("adassp",),
     ),
     Mutant(
         "offsets less their mean",
-        edited(changed_rows._LessOffsets, "__call__", ("y = y - X[:, j]", "y = y - (X[:, j] - X[:, j].mean())")),
+        edited(changed_rows, "_less_offsets", ("y = y - X[:, j]", "y = y - (X[:, j] - X[:, j].mean())")),
         ("units",),
     ),
     Mutant(

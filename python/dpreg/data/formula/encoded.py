@@ -1,7 +1,5 @@
 """Terms as formulaic encodes them, and the limits of the columns that it makes."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

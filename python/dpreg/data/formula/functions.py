@@ -11,6 +11,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -179,14 +180,5 @@ def context(*, learn: bool) -> dict[str, Any]:
     """
     functions = {name: known.function for name, known in ROW_FUNCTIONS.items()}
     bases = {name: over_interval(name, learn=learn) for name in BASES}
-    return {**functions, **bases, "np": _NumpyNames()}
-
-
-class _NumpyNames:
-    """`np.log(x)` and the like, for the functions above and no others."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        try:
-            return ROW_FUNCTIONS[name].function
-        except KeyError:
-            raise AttributeError(name) from None
+    # `np.log(x)` and the like, for these functions and no others.
+    return {**functions, **bases, "np": SimpleNamespace(**functions)}

@@ -1,7 +1,5 @@
 """Products of terms as formulaic has them, formed step by step and not without end."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, TypeAlias
 
@@ -26,10 +24,6 @@ def _each(left: Terms, right: Terms) -> Terms:
     return OrderedSet(x * y for x in left for y in right)
 
 
-def _crossed(left: Terms, right: Terms) -> Terms:
-    return left | right | _each(left, right)
-
-
 def _power(terms: Terms, exponent: Terms) -> Terms:
     written = [str(term) for term in exponent]
     if len(written) != 1 or not re.fullmatch("0*[1-9][0-9]*", written[0]):
@@ -44,7 +38,7 @@ def _power(terms: Terms, exponent: Terms) -> Terms:
     return found
 
 
-_OWN = {":": _each, "*": _crossed, "**": _power, "^": _power}
+_OWN = {":": _each, "*": lambda a, b: a | b | _each(a, b), "**": _power, "^": _power}
 
 
 class _Operators(DefaultOperatorResolver):  # type: ignore[misc]

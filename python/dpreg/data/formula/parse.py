@@ -1,7 +1,5 @@
 """What a formula says, checked against the schema: its sides, their factors, the columns in use."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -20,11 +18,9 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     from formulaic import SimpleFormula
 
     if not isinstance(formula, str):
-        problem = f"must be a string such as 'y ~ x', not {a_kind(formula)}"
-        raise FormulaError("formula", problem)
+        raise FormulaError(f"must be a string such as 'y ~ x', not {a_kind(formula)}")
     if "|" in re.sub(r"`[^`]*`", "", formula):
         raise FormulaError(
-            "formula",
             f"{formula!r} contains |, and random effects are not supported",
             "for effects of the protected unit write 'y ~ x | person' in dp_lm, with unit='person'",
             "for those of declared periods too 'y ~ x | person + period'",
@@ -32,15 +28,14 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
         )
     if _ONE_TERM.search(_outside_calls(formula)):
         problem = "x ** 2 is an interaction of x with itself, which is x"
-        raise FormulaError("formula", problem, "write I(x ** 2) for the square")
+        raise FormulaError(problem, "write I(x ** 2) for the square")
     if re.search(r"\bI\([^()=<>!]*[^()=<>!]=[^=]", formula):
-        raise FormulaError("formula", f"{formula!r} has = in I()", "write == for a comparison")
+        raise FormulaError(f"{formula!r} has = in I()", "write == for a comparison")
     sides = read_terms(formula, schema.columns)
     left, right = getattr(sides, "lhs", None), getattr(sides, "rhs", None)
     simple = isinstance(left, SimpleFormula) and isinstance(right, SimpleFormula)
     if left is None or not simple or not left.required_variables:
-        problem = f"{formula!r} must have one response and one list of terms: 'y ~ a + b'"
-        raise FormulaError("formula", problem)
+        raise FormulaError(f"{formula!r} must have one response and one list of terms: 'y ~ a + b'")
     return left, right
 
 
@@ -58,10 +53,9 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
         return Formula(formula, _parser=PARSER, _context=known)
     except TooManyProductsError:
         problem = f"{formula!r} has more than {MOST_PRODUCTS:,} interactions"
-        raise FormulaError("formula", problem, "name those that matter: a + b + a:b") from None
+        raise FormulaError(problem, "name those that matter: a + b + a:b") from None
     except Exception:
         raise FormulaError(
-            "formula",
             f"cannot read {formula!r}",
             "write 'response ~ term + term', with names that are not identifiers in `backticks` "
             "and arithmetic and comparisons in I(): 'I(y / 1000) ~ I(2 * x) + I(z > 0)'",
@@ -97,7 +91,7 @@ def check_widths(side: Any, schema: Schema) -> None:
         if width > _MOST_COLUMNS:
             problem = f"the term {str(term)!r} has {width:,} columns, more than {_MOST_COLUMNS:,}"
             advice = "declare fewer levels, those with many rows: rows with others are dropped"
-            raise FormulaError("formula", problem, advice)
+            raise FormulaError(problem, advice)
 
 
 def _factors(term: Any) -> list[Factor]:
@@ -111,7 +105,7 @@ def _factors(term: Any) -> list[Factor]:
                 # Its coefficient would be 1 or not by their order.
                 why = f"{factor.expr} is a term by itself"
                 problem = f"the term {str(term)!r} cannot be used: {why}"
-                raise FormulaError("formula", problem, "write offset(x * z) for a product")
+                raise FormulaError(problem, "write offset(x * z) for a product")
     return found
 
 
@@ -124,7 +118,7 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     for factor in factors:
         for name in factor.variables:
             if name not in schema.columns:
-                raise FormulaError("formula", *no_column(name, schema), *_in_quotes(name, schema))
+                raise FormulaError(*no_column(name, schema), *_in_quotes(name, schema))
         declared.update(factor.levels)
     schema = schema.with_levels(declared)
     used = {name: schema.columns[name] for factor in factors for name in factor.variables}
@@ -155,7 +149,7 @@ def _check_level(column: Column, level: Level) -> None:
     meant = closest(level, (known for known in column.levels if isinstance(known, str)))
     other = repr(meant) if meant else f"one of {', '.join(map(repr, column.levels))}"
     problem = f"{column.name!r} is compared with {level!r}, which is not one of its levels"
-    raise FormulaError("formula", problem, f"write {other}")
+    raise FormulaError(problem, f"write {other}")
 
 
 # Levels in a suggestion, for text and for numbers.
@@ -237,7 +231,7 @@ def effects_as_terms(formula: str, groups: Iterable[str], schema: Schema) -> str
     terms = []
     for name in groups:
         if name not in schema.columns:
-            raise FormulaError("formula", *no_column(name, schema))
+            raise FormulaError(*no_column(name, schema))
         quoted = name if name.isidentifier() else f"`{name}`"
         # C() of a column without levels is refused, and the refusal says how to declare them.
         terms.append(quoted if schema.columns[name].levels else f"C({quoted})")
@@ -255,7 +249,6 @@ def effects_of_unit(formula: str, unit: str | None, schema: Schema) -> tuple[str
     if unit not in groups:
         group = groups[0]
         raise FormulaError(
-            "formula",
             f"fixed effects of {group!r} are not supported because a level contains rows of "
             "several units",
             ("add ", Setting("unit", group), " if that is the protected unit"),

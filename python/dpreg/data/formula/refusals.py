@@ -1,7 +1,5 @@
 """Why an expression cannot be a term, and what to write instead."""
 
-from __future__ import annotations
-
 import ast
 
 from dpreg.base.errors import FormulaError, Words
@@ -32,7 +30,7 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 
 def refusal(term: str, why: str, *instead: Words) -> FormulaError:
     """Return the refusal of a term."""
-    return FormulaError("formula", f"the term {term!r} cannot be used: {why}", *instead)
+    return FormulaError(f"the term {term!r} cannot be used: {why}", *instead)
 
 
 def why_not(node: ast.expr) -> tuple[str, str]:

@@ -107,7 +107,6 @@ class FormulaSpec:
         self._left, self._right = (matrix.model_spec for matrix in built)
         if built[0].shape[1] != 1:
             raise FormulaError(
-                "formula",
                 f"the response of {formula!r} must be one number in each row, but makes "
                 f"{built[0].shape[1]} columns",
                 f"for a category write {self._comparison(self._responses[0])}",
@@ -120,10 +119,10 @@ class FormulaSpec:
         self._lefts, self._rights = (lookups(m.model_spec, self.schema) for m in built)
         if not columns or not formula.partition("~")[2].strip():
             problem = f"{formula!r} has nothing on its right-hand side"
-            raise FormulaError("formula", problem, "write 'y ~ x', or 'y ~ 1' for the mean alone")
+            raise FormulaError(problem, "write 'y ~ x', or 'y ~ 1' for the mean alone")
         if self.response in columns:
             problem = f"{self.response!r} is the response and a regressor too"
-            raise FormulaError("formula", problem, "leave it out on the right")
+            raise FormulaError(problem, "leave it out on the right")
 
     def _not_evaluated(self, why: str) -> FormulaError:
         """Return the refusal of a formula for what formulaic says about it."""
@@ -133,8 +132,8 @@ class FormulaSpec:
             if found and self.schema[name].levels is not None:
                 problem = f"the term {found[1]!r} cannot be used: {name!r} has levels, not numbers"
                 advice = f"write {name} by itself", f"one level: {self._comparison(name)}"
-                return FormulaError("formula", problem, *advice)
-        return FormulaError("formula", f"cannot evaluate {self.formula!r}: {why}")
+                return FormulaError(problem, *advice)
+        return FormulaError(f"cannot evaluate {self.formula!r}: {why}")
 
     def _comparison(self, name: str) -> str:
         """Return an example of what is true or false, with a declared level."""

@@ -1,7 +1,5 @@
 """`Surv(time, event)`, the left-hand side of formulas of times to an event."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,17 +53,17 @@ def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> Surv
     """
     if not isinstance(formula, str):
         problem = f"must be a string such as 'Surv(time, event) ~ x', not {a_kind(formula)}"
-        raise FormulaError("formula", problem)
+        raise FormulaError(problem)
     begun = _SURV.match(formula)
     pieces, rest = _arguments(formula[begun.end() :]) if begun else ([], "")
     left, tilde, right = rest.partition("~")
     if not pieces or left.strip() or not tilde or not right.strip():
         problem = f"{formula!r} must have Surv() on its left-hand side, and terms on its right"
-        raise FormulaError("formula", problem, *_EXAMPLES)
+        raise FormulaError(problem, *_EXAMPLES)
     for name, (why, other) in _TERMS.items():
         if re.search(rf"(?<![\w.]){name}\s*\(", right):
             advice = (instead or {}).get(name, other)
-            raise FormulaError("formula", f"{name}() cannot be used: {why}", advice)
+            raise FormulaError(f"{name}() cannot be used: {why}", advice)
     given = _in_order(pieces)
     start = given[0] if len(given) == 3 else None
     return SurvFormula(start, given[-2], given[-1], right.strip())
@@ -97,12 +95,12 @@ def _in_order(pieces: list[str]) -> list[str]:
     given = {found[1]: found[2] for found in named if found}
     if "type" in given or "origin" in given:
         problem = "Surv() takes times to one event, censored on the right, and delayed entry"
-        raise FormulaError("formula", problem, *_EXAMPLES)
+        raise FormulaError(problem, *_EXAMPLES)
     wanted = next((order for order in _ORDERS if len(order) == len(pieces)), ())
     if not wanted or not set(given) <= set(wanted) or not all(pieces):
         problem = (
             f"Surv() needs a time and an event, and was given {counted(len(pieces), 'argument')}"
         )
-        raise FormulaError("formula", problem, *_EXAMPLES)
+        raise FormulaError(problem, *_EXAMPLES)
     placed = iter([piece for piece, found in zip(pieces, named, strict=True) if not found])
     return [given[name] if name in given else next(placed) for name in wanted]

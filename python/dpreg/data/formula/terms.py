@@ -6,8 +6,6 @@ short grammar of arithmetic on columns and numbers, and a short list of function
 arguments that each may be given.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ def read_factor(expression: str) -> Factor:
     try:
         tree = ast.parse(sanitize_variable_names(expression, {}, aliases), mode="eval")
     except (SyntaxError, ValueError):
-        raise FormulaError("formula", f"cannot read the term {expression!r}") from None
+        raise FormulaError(f"cannot read the term {expression!r}") from None
     reader = _Reader(expression, aliases)
     reader.read(tree.body)
     offset = isinstance(tree.body, ast.Call) and _is_offset(tree.body.func)

@@ -11,13 +11,13 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
 from dpreg.base.passes import expect
 from dpreg.data.arms import (
-    Alone,
     AtLimits,
     EffectScores,
-    InArms,
     Line,
-    Treatments,
+    alone,
+    in_arms,
     one_row_each,
+    treatments,
 )
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
@@ -108,7 +108,7 @@ class TreatmentEffect:
         expect(4 + 5 * newton_passes())
         spending = Stages(allowance, self.max_rows if design.by_unit else 1)
         design = sample_rows(design, self.max_rows, allowance.bits)
-        design = one_row_each(design, InArms(), design.terms)
+        design = one_row_each(design, in_arms, design.terms)
         known = known_scales(design, spending, self.family)
         if not known.scales.response_found:
             nothing = with_scales(design, spending.stage(1.0), known.scales, 0.0).declined
@@ -126,7 +126,7 @@ class TreatmentEffect:
     ) -> EffectRelease | Declined:
         """Regress the outcome on the treatment alone, a factor of two levels."""
         terms = terms_of(design.terms.response, design.terms.names[:1], GAUSSIAN)
-        rows = one_row_each(design, Alone(), replace(terms, ranges={terms.names[0]: (0.0, 1.0)}))
+        rows = one_row_each(design, alone, replace(terms, ranges={terms.names[0]: (0.0, 1.0)}))
         scales = of_level(scales_of(known.scales, [0, -1]))
         fit = spending.fit("", rows, scales, 1.0)
         if isinstance(fit, Declined):
@@ -163,7 +163,7 @@ class TreatmentEffect:
         if self.estimator == "regression" or self.propensity is not None:
             return _Models(lines, *outcome, None, residuals, (fit,))
         of_treatment = with_levels(terms_of(treatment, others, BINOMIAL), terms)
-        rows = one_row_each(design, Treatments(columns=True), of_treatment)
+        rows = one_row_each(design, treatments, of_treatment)
         scales = scales_of(known.scales, [*range(1, len(others) + 1), 0])
         fitted = spending.fit("treatment: ", rows, scales, _TREATMENT * share)
         if isinstance(fitted, Declined):

@@ -11,7 +11,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
-from dpreg.data.arms import FARTHEST, EffectScores, Line, Slopes, Treatments, one_row_each
+from dpreg.data.arms import FARTHEST, EffectScores, Line, Slopes, one_row_each, treatments_alone
 from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design
 from dpreg.estimation.base import Allowance, Declined, Release
@@ -147,7 +147,7 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     scales = column_scales(
         rows, noise, bounds, events=family.events, levels=level_places(of), wide=wide
     )
-    arms = one_row_each(design, Treatments(columns=False), terms_of("treatment", (), BINOMIAL))
+    arms = one_row_each(design, treatments_alone, terms_of("treatment", (), BINOMIAL))
     counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), events=True)
     spending.add("", noise)
     share = min(max(float(counts.centre[-1]), _LEAST_SHARE), 1 - _LEAST_SHARE)

@@ -26,7 +26,7 @@ from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds, level_places, wide_places
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
-from dpreg.data.periods import RowsOfEvents, RowsOfPeriods
+from dpreg.data.periods import RowsOfPeriods
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.newton.coordinates import Whitening
@@ -124,7 +124,7 @@ def release_hazards(
     found = _whitened(of_records) if _seen(table) else None
     if found is None:
         return _not_estimable(begun, records), table.cells
-    events = expanded(design, RowsOfEvents(rows), 1, noise.rows, terms)
+    events = expanded(design, rows.events, 1, noise.rows, terms)
     cells = Cells.of(rows, begun.telling_units, scales, found, units)
     sums = _event_sums(events, begun, cells, table)
     mean = sums.sums.sum(axis=0) / scales.units

@@ -100,5 +100,4 @@ def check_share(name: str, share: float) -> None:
 def check_choice(epsilon: float) -> None:
     """Refuse an epsilon of one choice that the core could not tell from 0."""
     if epsilon < _LEAST_CHOICE:
-        problem = f"is too small for so many columns: {epsilon:.3g} for each choice"
-        raise BudgetError("eps", problem)
+        raise BudgetError("eps", f"is too small for so many columns: {epsilon:.3g} for each choice")

@@ -1,7 +1,5 @@
 """`dpreg audit`."""
 
-from __future__ import annotations
-
 import math
 import signal
 import sys

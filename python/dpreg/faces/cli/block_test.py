@@ -1,7 +1,5 @@
 """`dpreg test`."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """All commands, and what their exit codes say."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,12 +13,11 @@ from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
 from dpreg.faces.cli.demo import demo_command
 from dpreg.faces.cli.fit import fit, glm, select
-from dpreg.faces.cli.models import curve, effect, multinomial, ordinal, survival
-from dpreg.faces.cli.moments import lm, moments
+from dpreg.faces.cli.models import curve, effect, lm, moments, multinomial, ordinal, survival
 from dpreg.faces.cli.plan import plan
 from dpreg.faces.cli.predict import predict
 from dpreg.faces.cli.shell import CUT_OFF, FAILED, INTERRUPTED, REFUSED, close_quietly, refused
-from dpreg.faces.cli.words import SHELL, know_options
+from dpreg.faces.cli.words import know_options, shell
 from dpreg.version import __version__
 
 _EPILOG = """\
@@ -67,7 +64,7 @@ def _hint(error: click.NoSuchOption) -> None:
     if error.ctx is not None:
         advice = _ELSEWHERE.get((str(error.ctx.info_name), name), advice)
     if advice is not None:
-        print(f"dpreg: {error.option_name}: {told(advice, SHELL)}", file=sys.stderr)
+        print(f"dpreg: {error.option_name}: {told(advice, shell)}", file=sys.stderr)
 
 
 # Of an option that another command has.

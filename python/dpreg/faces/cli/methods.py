@@ -1,7 +1,5 @@
 """Options objects of methods and selectors, from what was typed."""
 
-from __future__ import annotations
-
 import dataclasses
 import types
 import typing

@@ -1,7 +1,5 @@
 """`dpreg plan`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

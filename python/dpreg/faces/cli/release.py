@@ -107,8 +107,7 @@ def numbers(context: click.Context, option: click.Parameter, text: str) -> tuple
     try:
         return tuple(float(number) for number in text.split(","))
     except ValueError:
-        problem = f"must be {option.metavar}, got {text!r}"
-        raise ArgumentError(option.opts[0], problem) from None
+        raise ArgumentError(option.opts[0], f"must be {option.metavar}, got {text!r}") from None
 
 
 def names(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:

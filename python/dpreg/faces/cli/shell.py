@@ -1,7 +1,5 @@
 """What commands are made of: exit codes, help, and where results go."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -9,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import click
 
 from dpreg.base.errors import ArgumentError
 from dpreg.base.passes import progress
-from dpreg.faces.cli.words import SHELL, in_shell
+from dpreg.faces.cli.words import in_shell, shell
 
 Command = Callable[..., Any]
 
@@ -107,7 +105,7 @@ class Outputs:
     quiet: bool
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Outputs:
+    def of(cls, given: dict[str, Any]) -> Self:
         """Take what `output_options` added out of the options of a command.
 
         Refuses files that cannot be written, before anything is charged.
@@ -166,7 +164,7 @@ def needs_writable(path: str | None, option: str) -> None:
 
 def refused(error: Exception) -> None:
     """Print a refusal in the words of the shell."""
-    text = error.told(SHELL) if isinstance(error, ArgumentError) else str(error)
+    text = error.told(shell) if isinstance(error, ArgumentError) else str(error)
     print(f"dpreg: {text}", file=sys.stderr)
 
 
@@ -217,5 +215,5 @@ def release_and_tell(
     with working(doing):
         found = call(**given)
     if not found.released:
-        return outputs.tell(found, found.summary(SHELL), DECLINED)
+        return outputs.tell(found, found.summary(shell), DECLINED)
     return outputs.tell(found, in_shell(found.summary(**shown)), DONE)

@@ -33,27 +33,22 @@ def know_options(command: click.Command) -> None:
         know_options(inner)
 
 
-class Shell:
-    """Messages as users of the command line read them."""
-
-    def spell(self, code: Code) -> str:
-        match code:
-            case Argument(name):
-                return _name(name)
-            case Setting(argument, value):
-                return _setting(argument, value)
-            case Value(value):
-                return repr(value) if isinstance(value, str) else _plain(value)
-            case Choice(values) | Names(values):
-                return ", ".join(map(_plain, values))
-            case Options(_, _, "Budget", _):
-                return "dpreg budget new"
-            case Options(argument, name, _, settings):
-                chosen = [f"--{argument} {name}"] if argument else []
-                return " ".join([*chosen, *(_setting(*s) for s in settings.items())])
-
-
-SHELL = Shell()
+def shell(code: Code) -> str:
+    """Return what a user of the command line would type or read."""
+    match code:
+        case Argument(name):
+            return _name(name)
+        case Setting(argument, value):
+            return _setting(argument, value)
+        case Value(value):
+            return repr(value) if isinstance(value, str) else _plain(value)
+        case Choice(values) | Names(values):
+            return ", ".join(map(_plain, values))
+        case Options(_, _, "Budget", _):
+            return "dpreg budget new"
+        case Options(argument, name, _, settings):
+            chosen = [f"--{argument} {name}"] if argument else []
+            return " ".join([*chosen, *(_setting(*s) for s in settings.items())])
 
 
 def in_shell(summary: Summary) -> Summary:
@@ -84,7 +79,7 @@ def _name(argument: str) -> str:
 def _setting(argument: str, value: Any) -> str:
     name = _name(argument)
     if isinstance(value, Options):
-        return SHELL.spell(value)
+        return shell(value)
     if isinstance(value, bool) and argument in _options:
         return name if value else f"--no-{name[2:]}"
     if isinstance(value, dict):

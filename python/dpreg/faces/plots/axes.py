@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpreg.base.errors import leave_out, unusable
 from dpreg.base.later import Axes
 from dpreg.privacy.certificate import Certificate
@@ -26,6 +28,15 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
 def without_box(ax: Axes) -> None:
     """Leave out the lines above and to the right."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def listed(ax: Axes, labels: Sequence[str], at: float) -> Axes:
+    """Name what is drawn, one below the other from the top, and draw a line at a number."""
+    ax.axvline(at, color="0.6", linewidth=0.8, zorder=0)
+    ax.set_yticks(range(len(labels))[::-1], labels)
+    ax.set_ylim(-0.6, len(labels) - 0.4)
+    without_box(ax)
+    return ax
 
 
 def cost_of(privacy: Certificate) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, closest
 from dpreg.base.later import Axes, pd
-from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, cost_of, new_axes, without_box
+from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, cost_of, listed, new_axes
 from dpreg.results.effect import DPEffect
 from dpreg.results.fit import DPResults
 from dpreg.results.moments import DPMoments
@@ -47,12 +47,8 @@ def plot_coefficients(
     else:
         _draw_intervals(ax, place, table, alpha)
         pad = 22.0  # the legend is between the title and the axes
-    ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(place, table.index)
-    ax.set_ylim(-0.6, len(table) - 0.4)
     ax.set_title(f"{fit.response}: {fit.method}, {cost_of(fit.privacy)}", loc="left", pad=pad)
-    without_box(ax)
-    return ax
+    return listed(ax, list(table.index), 0)
 
 
 def _draw_estimates(ax: Axes, place: Doubles, table: pd.DataFrame) -> None:
@@ -112,17 +108,13 @@ def plot_effect(found: DPEffect, ax: Axes | None = None, alpha: float = 0.05) ->
             _write_beside(ax, y, _with_error(value, spread))
         else:
             _write_unknown(ax, y, control)
-    ax.axvline(control, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(place, table.index)
-    ax.set_ylim(-0.6, 2.6)
     ax.set_xlabel(f"mean of {found.response}, with {100 * (1 - alpha):.3g}% intervals")
     risks = found.family == "binomial"
     above = ax.secondary_xaxis("top", functions=(lambda x: x - control, lambda x: x + control))
     above.set_xlabel(f"effect, a difference of {'risks' if risks else 'means'}")
     title = f"{found.treatment} on {found.response}: {found.method}, {cost_of(found.privacy)}"
     ax.set_title(title, loc="left", pad=60.0)
-    without_box(ax)
-    return ax
+    return listed(ax, list(table.index), control)
 
 
 def _draw_parts(ax: Axes, place: Doubles, at: Doubles, whole: Doubles, inner: Doubles,
@@ -172,7 +164,9 @@ def plot_beside(
     """
     if not 1 <= len(fits) <= len(_STYLES):
         raise ArgumentError("fits", f"must be 1 to {len(_STYLES)} fits, got {len(fits)}")
-    tables = {title: _table(fit, alpha) for title, fit in fits.items()}
+    tables = {
+        title: fit.tidy(alpha) if isinstance(fit, DPResults) else fit for title, fit in fits.items()
+    }
     named = list(dict.fromkeys(term for table in tables.values() for term in table.index))
     if terms is None:
         terms = [term for term in named if term != "Intercept"]
@@ -191,13 +185,9 @@ def plot_beside(
         label = f"{title} (seeded: NOT PRIVATE)" if seeded else title
         ax.hlines(place[known] + offset, lower, upper, color=color, linewidth=2)
         ax.plot(coef, place[known] + offset, marker, color=color, markersize=5, label=label)
-    ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(place, terms)
-    ax.set_ylim(-0.6, len(terms) - 0.4)
     ax.set_xlabel(f"coefficient, with {100 * (1 - alpha):.3g}% interval")
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
-    without_box(ax)
-    return ax
+    return listed(ax, terms, 0)
 
 
 def _chosen(terms: Sequence[str], named: Sequence[str]) -> list[str]:
@@ -209,10 +199,6 @@ def _chosen(terms: Sequence[str], named: Sequence[str]) -> list[str]:
             advice = f"perhaps {meant!r} was meant" if meant else f"write {named[-1]!r}"
             raise ArgumentError("terms", f"there is no coefficient {term!r}", advice)
     return chosen
-
-
-def _table(fit: DPResults | pd.DataFrame, alpha: float) -> pd.DataFrame:
-    return fit.tidy(alpha) if isinstance(fit, DPResults) else fit
 
 
 def plot_correlations(moments: DPMoments, ax: Axes | None = None) -> Axes:
