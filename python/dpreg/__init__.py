@@ -10,6 +10,8 @@ read, release), and the interfaces: `mechanisms`, `sklearn`, `r`, `faces` (shell
 and `reference`.
 """
 
+from __future__ import annotations
+
 import ast
 import importlib
 from pathlib import Path

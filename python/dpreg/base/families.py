@@ -3,6 +3,8 @@
 Public functions of public numbers; no record comes near them.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Literal

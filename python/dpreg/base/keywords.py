@@ -1,5 +1,7 @@
 """Names of arguments that other packages use, and what they are called here."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 from collections.abc import Callable, Iterable

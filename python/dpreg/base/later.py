@@ -1,5 +1,7 @@
 """Packages that are imported when they are first used: R goes without most of them."""
 
+from __future__ import annotations
+
 import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any

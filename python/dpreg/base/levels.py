@@ -1,5 +1,7 @@
 """Levels of a column, as users declare them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 

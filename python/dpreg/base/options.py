@@ -1,5 +1,7 @@
 """Types of options, checked against the annotations of their class."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import numbers

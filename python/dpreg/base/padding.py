@@ -1,5 +1,7 @@
 """Calls that take the same time whatever the records are."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Iterator

@@ -5,6 +5,8 @@ are follows from options and from what has been released before them, wherever t
 tells whoever sees it about how many rows there are, with or without this.
 """
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -4,6 +4,8 @@ Each call of `fit` is a release of its own and spends `eps` and `delta`; so does
 `cross_val_score` and every candidate of a search.  A `budget` counts them, and refuses.
 """
 
+from __future__ import annotations
+
 try:
     from sklearn.utils.validation import validate_data  # noqa: F401
 except ImportError:

@@ -1,5 +1,7 @@
 """What the estimators do with X and y: look at types and shapes, and at no cell."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping
 from typing import Any
