@@ -8,6 +8,8 @@ tables, ``dpreg audit --black-box`` the second for whole calls.  Audits replace 
 process while they run: do not fit anything at the same time.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from dpreg.audit import (

@@ -1,5 +1,7 @@
 """How much privacy is lost: exactly between two laws, or at least, between two samples."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How well the results of two tables are distinguished, and what follows for epsilon."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """What has to be true of a call besides its numbers: order, randomness, no surprises."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import time

@@ -6,6 +6,8 @@ et al. (2023) and Steinke et al. (2023).  A bound near the claim shows that the 
 noticed a breach.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from dpreg.audit._finding import Effort, Report

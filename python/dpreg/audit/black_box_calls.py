@@ -1,5 +1,7 @@
 """What black-box audits call: for each method a table, and the row that it shows best."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

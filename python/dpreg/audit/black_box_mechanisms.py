@@ -1,5 +1,7 @@
 """What black-box audits call of `dpreg.mechanisms`: arrays, and the row that each shows best."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

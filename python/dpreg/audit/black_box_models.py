@@ -5,6 +5,8 @@ scores so short, by their weight or their spread, that limits are below that of 
 are so few rows that hardly anything is released but two scores; coefficients show both.
 """
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

@@ -3,6 +3,8 @@
 Neighbouring tables with an odd row, in several containers; the tests make many thousands more.
 """
 
+from __future__ import annotations
+
 import math
 import tempfile
 from collections.abc import Callable, Iterator

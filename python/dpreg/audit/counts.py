@@ -1,5 +1,7 @@
 """Grey-box audit of `dp_test`: how far one unit moves its count, in the scale of its noise."""
 
+from __future__ import annotations
+
 import math
 import random
 from functools import partial

@@ -1,5 +1,7 @@
 """Laws that can be written down, compared over all neighbours of small worlds."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Audits of private Frank-Wolfe: its steps, its screening, and whole fits on replayed paths."""
 
+from __future__ import annotations
+
 import itertools
 from functools import partial
 from typing import Any

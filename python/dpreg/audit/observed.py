@@ -1,5 +1,7 @@
 """All that can be seen of a call besides released numbers, and the rows that a method gets."""
 
+from __future__ import annotations
+
 import itertools
 import logging
 import tempfile

@@ -5,6 +5,8 @@ same public path.  On it the losses of the stages can be measured one by one, an
 out in the end must be the same: it is a function of what was released.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable, Iterable

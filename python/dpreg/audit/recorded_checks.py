@@ -1,5 +1,7 @@
 """Grey-box audits: what each stage of a whole fit loses on the worst rows there are."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator
 from functools import partial

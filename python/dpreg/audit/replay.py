@@ -7,6 +7,8 @@ All of that must agree for a third table too, which has nothing in common with t
 computed from exact numbers in the place of noisy ones shows at once.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 import re

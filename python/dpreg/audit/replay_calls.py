@@ -1,5 +1,7 @@
 """Calls of the public functions, with all their options: what a replay calls."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """How the tables of a replay are held: in memory, in files, and in the partitions of an engine."""
 
+from __future__ import annotations
+
 import contextlib
 import importlib.util
 import tempfile

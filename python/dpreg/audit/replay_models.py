@@ -1,5 +1,7 @@
 """Random calls of the functions of survival, effects and classes."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from dpreg.audit.replay_calls import (

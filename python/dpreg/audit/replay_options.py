@@ -1,5 +1,7 @@
 """Random calls: functions, formulas, families and options."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

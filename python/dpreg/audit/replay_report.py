@@ -1,5 +1,7 @@
 """What a replay found, for a custodian to file."""
 
+from __future__ import annotations
+
 import json
 import textwrap
 from collections import Counter

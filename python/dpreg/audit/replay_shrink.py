@@ -1,5 +1,7 @@
 """From a pair of tables that fails to the smallest one found that still does."""
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """Small random tables, and a unit more of any rows at all."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 from dataclasses import dataclass, replace

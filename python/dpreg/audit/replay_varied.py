@@ -3,6 +3,8 @@
 Each takes a generator of its own: calls and tables are drawn by another, and would be others.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Audits by replays: of calls whose rows are made of records, and of rare columns."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

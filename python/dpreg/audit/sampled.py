@@ -1,5 +1,7 @@
 """Black-box audits: many runs on two neighbours, and a bound on what told them apart."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,5 +1,7 @@
 """Steps of DP-SGD on neighbours: one path, and the same rows in the samples of both."""
 
+from __future__ import annotations
+
 import json
 import math
 from dataclasses import dataclass

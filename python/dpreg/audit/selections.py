@@ -1,5 +1,7 @@
 """Audits of private selection: the ranges that the noise is made for, and the draws."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from functools import partial

@@ -5,6 +5,8 @@ by one that notes what it was given.  In the second fit it returns what it retur
 first.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

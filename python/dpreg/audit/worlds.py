@@ -1,5 +1,7 @@
 """Pairs of neighbours: a small table, and the same table with one row more."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Arguments that go to the method of a call, its selector or both: `max_rows` and `bounds`."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any

@@ -1,5 +1,7 @@
 """`dp_ordinal` and `dp_multinomial`: responses that are classes."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

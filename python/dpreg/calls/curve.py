@@ -1,5 +1,7 @@
 """`dp_curve`: survival curves on a public grid."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import re

@@ -1,5 +1,7 @@
 """`dp_effect`: average treatment effects."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """What `dp_lm` and `dp_glm` do: from a formula to what may be published."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from typing import Any

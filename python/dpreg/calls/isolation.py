@@ -4,6 +4,8 @@ What such a function prints, logs or warns of is about the records that it was g
 many numbers it drew before the next one is called.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import io

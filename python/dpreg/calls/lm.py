@@ -1,5 +1,7 @@
 """`dp_lm` and `dp_glm`: linear, logistic, Poisson, gamma and quantile regression."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`dp_moments`: one release, many regressions."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

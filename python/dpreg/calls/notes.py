@@ -1,5 +1,7 @@
 """Notes printed under a fitted model, from public information only."""
 
+from __future__ import annotations
+
 import math
 import re
 

@@ -1,5 +1,7 @@
 """`public_start`: where a private fit may start, from public data."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 

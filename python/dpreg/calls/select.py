@@ -1,5 +1,7 @@
 """`dp_select`: private feature selection alone."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any

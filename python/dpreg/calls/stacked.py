@@ -1,5 +1,7 @@
 """What calls have in common that make several rows of each record, and fit those."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 

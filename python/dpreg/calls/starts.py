@@ -1,5 +1,7 @@
 """Where a fit may start, as a user gives it: refused where it is of another model."""
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import math

@@ -1,5 +1,7 @@
 """`dp_survival`: proportional hazards on public intervals of time."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

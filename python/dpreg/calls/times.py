@@ -1,5 +1,7 @@
 """What calls about times to an event have in common."""
 
+from __future__ import annotations
+
 import re
 
 from dpreg.base.errors import FormulaError

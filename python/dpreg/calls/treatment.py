@@ -1,5 +1,7 @@
 """The treatment of a call, and how its effect is estimated: what is checked before a charge."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """Rows that are functions of one record with a treatment each: models of arms, and scores."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

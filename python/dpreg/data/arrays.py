@@ -1,5 +1,7 @@
 """Matrices and vectors of any package as sources of rows: looked at by type and shape alone."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

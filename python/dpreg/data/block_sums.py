@@ -1,5 +1,7 @@
 """What is made of blocks of rows, several blocks at a time."""
 
+from __future__ import annotations
+
 import itertools
 import os
 from collections import deque

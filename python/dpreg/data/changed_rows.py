@@ -1,5 +1,7 @@
 """Rows each of which is a function of a row that was read: clipped, and without offsets."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

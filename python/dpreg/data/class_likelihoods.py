@@ -1,5 +1,7 @@
 """Likelihoods of models of classes: where they begin, and scores and information of records."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Rows of a step of maximum likelihood of a model of classes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Coefficients of models of classes: of ordered classes, and of classes beside a baseline."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The one place where data become a source of rows."""
 
+from __future__ import annotations
+
 import glob
 import os
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Public times that divide time into intervals."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,7 @@
 """Databases and clusters as sources: DuckDB, ibis, Dask and Spark."""
 
+from __future__ import annotations
+
 import itertools
 import pickle
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,7 @@
 """Several rows of each record, made while they are read and never kept."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,6 +4,8 @@ The schema is made of declared types alone.  A type is declared by whoever made 
 Python list holds is not declared, and is read as numbers unless levels are given.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

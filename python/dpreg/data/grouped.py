@@ -1,5 +1,7 @@
 """Rows put together by group, some groups at a time, wherever the rows are."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """A model matrix that another program made, as a regression problem."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -5,6 +5,8 @@ partition, is a function of these two alone, so a task that is killed and run ag
 changes nothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable

@@ -1,5 +1,7 @@
 """Rows of persons and periods: one for each interval of time in which a record is at risk."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,5 +1,7 @@
 """A regression problem before its records are read: what is public, and how to read the rest."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """Columns that are no regressors: of units, of strata, of weights."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Units of several rows, for methods that bound the change by one row."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dpreg import _core

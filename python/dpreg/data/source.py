@@ -1,5 +1,7 @@
 """Where rows come from: a schema, which is public, and batches of rows, which are not."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

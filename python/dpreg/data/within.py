@@ -1,5 +1,7 @@
 """Deviations from the means of each unit."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

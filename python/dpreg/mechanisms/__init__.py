@@ -3,6 +3,8 @@
 `dpreg.reference` has them as printed.
 """
 
+from __future__ import annotations
+
 from dpreg.estimation.planning.frank_wolfe import Screen
 from dpreg.mechanisms.frank_wolfe import FrankWolfeFit, adp_screen, dp_frank_wolfe, rnm_screen
 from dpreg.mechanisms.regressions import adassp, boosted_adassp, dpsgd, tukey_em

@@ -1,5 +1,7 @@
 """Arrays that users pass, as doubles.  Messages name shapes and types, never a value."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

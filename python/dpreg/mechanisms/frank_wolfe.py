@@ -1,5 +1,7 @@
 """Private Frank-Wolfe for sparse least squares, on arrays of which no cell is looked at."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Choices of the largest of many scores, on arrays."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Selections of columns, on arrays."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """The books of a budget: charges that are entered in a ledger if its total allows them."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime

@@ -4,6 +4,8 @@ One release draws all its noise from one source, which is an argument of every f
 that needs it.  Nothing here or below uses numpy's generators on the private side.
 """
 
+from __future__ import annotations
+
 import operator
 
 from dpreg import _core

@@ -1,5 +1,7 @@
 """One line of a ledger: what a release was, what it may cost, and what became of it."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,7 @@
 """Privacy parameters that are valid numbers."""
 
+from __future__ import annotations
+
 import math
 
 from dpreg.base.errors import BudgetError, Words, got, write

@@ -5,6 +5,8 @@ mu = s / sigma; releases with mu_1, mu_2, ... are together sqrt(mu_1^2 + mu_2^2 
 when each depends on the ones before (Dong, Roth and Su, 2022, Corollaries 1 and 2).
 """
 
+from __future__ import annotations
+
 import math
 
 from scipy import special

@@ -1,5 +1,7 @@
 """A budget divided over strata: each has its own charges, and the largest counts."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 
 from dpreg.base.errors import BudgetError, Choice, SchemaError, closest, got, write

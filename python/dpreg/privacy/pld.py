@@ -1,5 +1,7 @@
 """Poisson-sampled Gaussian releases, by privacy loss distributions (dp-accounting)."""
 
+from __future__ import annotations
+
 import math
 from functools import cache, lru_cache
 

@@ -1,5 +1,7 @@
 """What a budget is made with: totals as users give them, and what a ledger says of them."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from typing import Any

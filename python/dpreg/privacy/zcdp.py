@@ -3,6 +3,8 @@
 Closed forms only, each rounded against the user of the budget.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 

@@ -5,6 +5,8 @@ say "published calibration, guarantee not claimed"; for data that matter use
 `dpreg.mechanisms`.
 """
 
+from __future__ import annotations
+
 from dpreg.reference._published import PublishedFit, PublishedSelection
 from dpreg.reference.frank_wolfe import (
     PublishedRun,

@@ -1,5 +1,7 @@
 """What published forms have in common: outcomes, what may be claimed for them, and noise."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """Frank-Wolfe, DP-FW, ADP-Screen and RNM-Screen as printed by Khanna et al. (2025)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

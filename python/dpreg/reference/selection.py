@@ -4,6 +4,8 @@ Randomness comes from the sources of `dpreg.privacy.bits`, in double precision a
 for rounding that `dpreg.mechanisms` takes.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any, Literal
 

@@ -3,6 +3,8 @@
 Noise is continuous, in double precision; rows are clipped to the bounds that are given.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any, Literal
 

@@ -4,6 +4,8 @@ Continuous volumes in double precision, models moved by at most 1e-10 against ti
 number of rows taken as public: for the tables of the paper, not for data that matter.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """What compares the groups of a private life table: a test, and a concordance."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 

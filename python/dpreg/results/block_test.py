@@ -1,5 +1,7 @@
 """What a private test of blocks released."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

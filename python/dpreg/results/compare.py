@@ -1,5 +1,7 @@
 """Several fits side by side."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

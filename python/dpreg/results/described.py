@@ -1,5 +1,7 @@
 """What users and table makers of statsmodels look for in a fit, and why some of it is not there."""
 
+from __future__ import annotations
+
 import difflib
 from dataclasses import dataclass
 from typing import Any

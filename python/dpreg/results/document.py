@@ -1,5 +1,7 @@
 """Results as JSON, and back: what a document has to be like follows from its class."""
 
+from __future__ import annotations
+
 import functools
 import json
 import math

@@ -1,5 +1,7 @@
 """The intervals of a fit of proportional hazards, and what its coefficients compare."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 

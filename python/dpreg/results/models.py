@@ -1,5 +1,7 @@
 """Models among columns whose second moments were released."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,5 +1,7 @@
 """The outcome of a private feature selection, after release."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

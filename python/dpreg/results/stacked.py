@@ -1,5 +1,7 @@
 """Fits of several rows of each record: what is public of the records is kept beside them."""
 
+from __future__ import annotations
+
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -18,6 +18,8 @@ the medians over repetitions of
 - declined: the share of runs that were declined.
 """
 
+from __future__ import annotations
+
 import csv
 import itertools
 import sys

@@ -8,6 +8,8 @@ class; classes are equally frequent where they are 0.  The fits are those of `dp
 number of classes, width and lost are as in `tables.survival`.
 """
 
+from __future__ import annotations
+
 import itertools
 from functools import partial
 

@@ -9,6 +9,8 @@ covariates and share of the treated, width and lost are as in `tables.survival`,
 error of a difference of means of residuals.
 """
 
+from __future__ import annotations
+
 import itertools
 
 import numpy as np

@@ -10,6 +10,8 @@ the excess deviance as a share of what the regressors explain of it, and for lin
 response as `auto.py` has it.
 """
 
+from __future__ import annotations
+
 import itertools
 
 import numpy as np

@@ -10,6 +10,8 @@ factor for the very problem.  The regret of a factor is the geometric mean of th
 the shape of problem that it suits least.  Differences of loss below 1e-4 are not counted.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 

@@ -16,6 +16,8 @@ Where no slope of any run has a standard error, runs of a smaller resolution are
 would not have one either.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 

@@ -12,6 +12,8 @@ of events over coefficients (`each`), and share of persons with an event
 - lost: the share of others and of those without a standard error.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 

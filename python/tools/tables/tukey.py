@@ -10,6 +10,8 @@ proportional to 1 / epsilon.  The last column is the share of 200 simulated mode
 that pass.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

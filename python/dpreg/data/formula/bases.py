@@ -6,6 +6,8 @@ orthonormal under the uniform distribution on it, and knots that are not given d
 parts.  Cells beyond the interval are moved to its ends.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

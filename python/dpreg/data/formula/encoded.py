@@ -1,5 +1,7 @@
 """Terms as formulaic encodes them, and the limits of the columns that it makes."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

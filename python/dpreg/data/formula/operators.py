@@ -1,5 +1,7 @@
 """Products of terms as formulaic has them, formed step by step and not without end."""
 
+from __future__ import annotations
+
 import re
 from typing import Any, TypeAlias
 

@@ -1,5 +1,7 @@
 """What a formula says, checked against the schema: its sides, their factors, the columns in use."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence

@@ -1,5 +1,7 @@
 """Why an expression cannot be a term, and what to write instead."""
 
+from __future__ import annotations
+
 import ast
 
 from dpreg.base.errors import FormulaError, Words

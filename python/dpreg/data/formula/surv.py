@@ -1,5 +1,7 @@
 """`Surv(time, event)`, the left-hand side of formulas of times to an event."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Tables made from a schema alone, to learn what a formula makes of any data."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

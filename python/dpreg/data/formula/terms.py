@@ -6,6 +6,8 @@ short grammar of arithmetic on columns and numbers, and a short list of function
 arguments that each may be given.
 """
 
+from __future__ import annotations
+
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass

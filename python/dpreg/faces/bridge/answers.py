@@ -4,6 +4,8 @@ R keeps a release as JSON beside its own numbers; what it asks is computed here 
 costs nothing.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from collections.abc import Callable, Mapping

@@ -1,5 +1,7 @@
 """Budgets of R: here they are kept and counted, and R has a key or a path."""
 
+from __future__ import annotations
+
 import uuid
 from collections.abc import Mapping
 from typing import Any

@@ -7,6 +7,8 @@ has been charged.  An exception becomes a value too: it would
 abort the process from an rpy2 callback, and R wants a condition with a class.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import inspect
 import typing

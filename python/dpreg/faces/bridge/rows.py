@@ -5,6 +5,8 @@ has been charged, it gets block after block of those that the formula reads, and
 the model matrix of each row by itself.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -3,6 +3,8 @@
 The words are made for Python, where they are raised; this face puts them into the syntax of R.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

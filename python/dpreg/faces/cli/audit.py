@@ -1,5 +1,7 @@
 """`dpreg audit`."""
 
+from __future__ import annotations
+
 import math
 import signal
 import sys

@@ -1,5 +1,7 @@
 """`dpreg test`."""
 
+from __future__ import annotations
+
 import importlib
 import os
 import sys

@@ -1,5 +1,7 @@
 """`dpreg budget`: for those who keep the data."""
 
+from __future__ import annotations
+
 import json
 import sys
 from pathlib import Path

@@ -1,5 +1,7 @@
 """All commands, and what their exit codes say."""
 
+from __future__ import annotations
+
 import sys
 import traceback
 from collections.abc import Sequence

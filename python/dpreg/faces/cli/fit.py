@@ -1,5 +1,7 @@
 """`dpreg fit`, `dpreg glm` and `dpreg select`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Options objects of methods and selectors, from what was typed."""
 
+from __future__ import annotations
+
 import dataclasses
 import types
 import typing

@@ -1,5 +1,7 @@
 """`dpreg survival`, `curve`, `ordinal`, `multinomial`, `effect`, `moments` and `lm`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click

@@ -1,5 +1,7 @@
 """`dpreg plan`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click
