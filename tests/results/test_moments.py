@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -297,3 +298,10 @@ def test_the_summary_has_means_and_deviations_of_the_columns(exact, data):
         np.testing.assert_allclose(deviation, column.std(ddof=0), rtol=1e-4)
     unknown = dataclasses.replace(exact, trusted=np.zeros(6, dtype=bool))
     assert str(unknown.summary()).count("n/a") == 6  # without a location a mean is not estimable
+
+
+def test_moments_that_came_out_as_0_print_without_a_warning(released):
+    nothing = dataclasses.replace(released, matrix=np.zeros_like(released.matrix))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "(1) y" in str(nothing.summary())

@@ -159,7 +159,7 @@ def correlations(moments: Models) -> tuple[Doubles, Doubles]:
     """
     joint, s = moments.joint, moments.deviation
     one = moments.basis[:, 0]
-    square = float(joint.product(one, one))
+    square = max(float(joint.product(one, one)), s * float(one @ one))
     size = len(moments.names)
     values, errors = np.full((2, size, size), np.nan)
     unit = {}
