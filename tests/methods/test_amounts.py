@@ -62,3 +62,13 @@ def test_responses_of_0_and_1_are_counted():
     mean, spread, counts = Events(1_000.0, 200.0, 1.0).response(None, 0.5, 1.0, 1.0)
     assert (mean, counts) == (0.2, True)
     assert spread == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("most", [None, 1.0, 5.0])
+@pytest.mark.parametrize("units", [1e15, 1e18])
+def test_more_events_than_doubles_tell_apart_have_a_mean(units, most):
+    """No table has as many, but noise may say so: the logarithm of 0 was taken."""
+    for ones in (units, 0.0, -units):
+        mean, spread, _ = Events(units, ones, 1.0).response(None, 0.5, 1.0, most)
+        assert np.isfinite([mean, spread]).all()
+        assert spread > 0

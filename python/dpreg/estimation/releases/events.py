@@ -21,6 +21,9 @@ _FEW_EVENTS = 0.5
 # of 30 such responses, with units from 1e-5 to 100, had no error, for .006, and errors of most were
 # 3 to 1e6 times those of maximum likelihood, for 1 to 3.
 _TIMES, _TOLD = 2.0, 3.0
+# No share of events is nearer to 0 or 1: noise may say that there are more rows than doubles can
+# tell apart, and a Poisson law of which all are events has no mean.
+_NEAREST = 1e-15
 # Counts are seen of which so many deviations of the noise in a cell are events.  Without it amounts
 # that one row in ten of 5,000 had were taken for counts and cut at 4, and missed by 50 errors.
 _UNSEEN = 8.0
@@ -43,7 +46,7 @@ class Events(NamedTuple):
         most: the largest response, where that is public.
         """
         # A mean that is too far from its end is left by short steps, and one too near by long ones.
-        least = min(max(self.deviation, 1.0) / self.units, 0.5)
+        least = min(max(max(self.deviation, 1.0) / self.units, _NEAREST), 0.5)
         share = min(max(self.ones / self.units, least), 1 - least)
         if most == 1:
             return share, math.sqrt(share * (1 - share)), True
