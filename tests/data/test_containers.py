@@ -363,3 +363,11 @@ def test_names_are_compared_in_one_pass():
     began = time.process_time()
     assert len(frame_source(wide).schema.columns) == 40_000
     assert time.process_time() - began < 30  # two minutes where each is compared with all
+
+
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="polars has no such type")
+def test_integers_that_arrow_does_not_have_are_no_numbers():
+    """They passed for numbers, and could not be read after the charge."""
+    frame = pl.DataFrame({"x": range(3)}).with_columns(pl.col("x").cast(pl.Int128))
+    for data in (frame, frame.lazy()):
+        assert frame_source(data).schema.columns["x"].kind == "other"

@@ -93,7 +93,8 @@ def _polars_source(frame: Any) -> RowSource:
 def _polars_column(name: str, kind: Any) -> Column:
     if kind == pl.Enum:
         return Column(name, "categorical", tuple(kind.categories.to_list()), holds="text")
-    if kind.is_numeric() or kind == pl.Boolean:
+    # Arrow has no integers of 128 bits.
+    if (kind.is_numeric() and not str(kind).endswith("128")) or kind == pl.Boolean:
         return Column(name, "numeric", holds="numbers", truth=kind == pl.Boolean)
     if kind in (pl.String, pl.Categorical):
         # A Categorical lists what occurs in the data.
