@@ -145,6 +145,7 @@ def test_too_few_rows_have_no_error_and_leave_others_alone():
     data, exact = sample(1, 20)
     fit = dpreg.dp_lm("y ~ x + rare", data, 1.0, 1e-6, rng=1)
     assert np.isnan(fit.bse["rare"])
+    assert fit.params["rare"] == 0
     assert np.abs((fit.params.to_numpy() - exact) / fit.bse.to_numpy())[:2].max() < 4
     assert fit.bse["x"] < 0.006
 
