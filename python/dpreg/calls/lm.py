@@ -229,6 +229,10 @@ def dp_glm(
     budget, inference, fit_stats, diagnostics, memory, start, rng
         As for `dp_lm`; `start` is for ``family="gaussian"``.
 
+    Returns
+    -------
+    DPResults or NotReleased
+
     Raises
     ------
     ValueError

@@ -47,6 +47,11 @@ def public_start(
     levels, unit
         As for `dp_lm`.
 
+    Returns
+    -------
+    Start
+        For ``dp_lm(start=)``.
+
     Raises
     ------
     ValueError

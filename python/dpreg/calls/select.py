@@ -58,6 +58,10 @@ def dp_select(
     data, eps, levels, unit, budget, rng
         As for `dp_lm`.
 
+    Returns
+    -------
+    SelectionResult
+
     Raises
     ------
     ValueError

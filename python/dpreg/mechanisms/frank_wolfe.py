@@ -102,6 +102,10 @@ def dp_frank_wolfe(
     rng : int or bit source, optional
         An integer makes the result reproducible and **not private**.
 
+    Returns
+    -------
+    FrankWolfeFit
+
     Privacy
     -------
     guarantee : (eps, delta)-DP

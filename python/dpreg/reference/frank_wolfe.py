@@ -24,7 +24,11 @@ class LeastSquares:
     f(u) = (u - y)'(u - y) / 2n, as in the proof of Khanna et al. (2025), Appendix A, so that
     L = mu = 1/n; the main text has 1/n in place of 1/2n.
 
-    w, gram_w: shape (d,): the point, and X'X w.
+    Attributes
+    ----------
+    n, d : int
+    w, gram_w : ndarray, shape (d,)
+        The point, and X'X w.
     """
 
     def __init__(self, X: Any, y: Any) -> None:

@@ -117,9 +117,9 @@ class DPMultinomial(OfClasses):
     >>> import numpy as np, dpreg
     >>> rng = np.random.default_rng(1)
     >>> d = {"age": rng.random(20_000)}
-    >>> d["rating"] = np.array(["low", "mid", "high"])[rng.integers(0, 3, 20_000)]
-    >>> levels = {"rating": ["low", "mid", "high"]}
-    >>> fit = dpreg.dp_multinomial("rating ~ age", d, 1.0, levels=levels)
+    >>> d["travel"] = np.array(["bus", "car", "walk"])[rng.integers(0, 3, 20_000)]
+    >>> levels = {"travel": ["bus", "car", "walk"]}
+    >>> fit = dpreg.dp_multinomial("travel ~ age", d, 1.0, levels=levels)
     >>> fit.released
     True
 

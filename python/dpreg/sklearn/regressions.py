@@ -49,6 +49,10 @@ class _Regression(Private):
 
         Needs ``inference=True``.  `results_.conf_int` has the intercept too.
 
+        Parameters
+        ----------
+        alpha : float, default 0.05
+
         Returns
         -------
         ndarray, shape (d, 2)
