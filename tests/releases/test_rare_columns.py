@@ -80,7 +80,7 @@ def test_columns_that_move_keep_what_they_share():
     shared = np.array([[0.02, 0.01, 0.0], [0.01, 0.02, 0.005], [0.0, 0.005, 0.02]])
     found = RareColumns({3: one, 5: one, 7: one, 9: one}, (3, 5, 7), shared, 0.001)
     moved = found.moved({7: 0, 3: 1, 8: 2})
-    assert moved.told == [0, 1]
+    assert sorted(moved.columns) == [0, 1]
     assert moved.together == (0, 1)  # in the order of columns, as coordinates are
     np.testing.assert_array_equal(moved.shared, shared[np.ix_([2, 0], [2, 0])])
 
@@ -154,8 +154,8 @@ def test_too_few_rows_have_no_error_and_leave_others_alone():
 def test_others_beside_columns_that_no_count_tells_have_the_errors_they_had(family):
     """Five columns are 1 in 40 to 200 of 20,000 rows.
 
-    Errors of others were 50 times those without noise, and 9 of a logistic model; and 31 times
-    those of the columns themselves.
+    Errors of others were 70 times those without noise, and 8 times in a logistic model; those of
+    the columns themselves 240 times, and in a logistic model .97 of these had none.
     """
     shares = np.array([0.002, 0.003, 0.004, 0.006, 0.01])
     slopes = np.repeat([0.4, 0.5], [3, 5])

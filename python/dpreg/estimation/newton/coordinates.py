@@ -29,6 +29,8 @@ ALIKE, _ALIKE_ALL = 0.1, 0.06
 _RARE_DOUBT = 0.1
 # What is left of a coordinate that is all of it hidden, but for rounding.
 _NOTHING = 1e-8
+# and of an entry of what rows are multiplied by, as a share of the largest.  Without it columns
+# that are left out had coefficients of 1e-17.
 _ROUNDING = 1e-14
 
 
@@ -224,7 +226,6 @@ class Whitening:
         directions, lengths, _ = np.linalg.svd(self.change @ hidden, full_matrices=False)
         change = self.change @ basis
         change -= directions @ (directions.T @ change)
-        # A column that is left out has a coefficient of 0, and not of 1e-17.
         change[np.abs(change) < _ROUNDING * np.abs(change).max(initial=0.0)] = 0.0
         # Levels that were not told stay as they are: the others are what they were without them.
         unseen = np.column_stack([self.unseen, directions * lengths])

@@ -200,7 +200,11 @@ def _groups(terms: Terms, scales: Scales) -> Iterator[_Group]:
     rare, together = scales.rare, scales.rare.together
     for of, joint in [
         *([(together, rare.shared)] if together else []),
-        *(((j,), np.array([[rare.columns[j].share]])) for j in rare.told if j not in together),
+        *(
+            ((j,), np.array([[rare.columns[j].share]]))
+            for j in sorted(rare.columns)
+            if j not in together
+        ),
     ]:
         columns = [rare.columns[j] for j in of]
         share, noise, value, mean = (

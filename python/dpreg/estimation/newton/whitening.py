@@ -169,6 +169,8 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     untold = unseen(moments, before, table.untold, least)
     moments = moments.apart(untold)
     values, vectors = np.linalg.eigh(moments.matrix)
+    # Noise of others has not spread what is apart: pulled to these, columns that were not seen were
+    # taken for seen, and .05 of coefficients of 30 indicators of 5,000 rows missed by 4 errors.
     others = (vectors[untold] ** 2).sum(axis=0) < 0.5
     values[others] = moments.without_spread(values[others])
     unsure = moments.along(vectors)

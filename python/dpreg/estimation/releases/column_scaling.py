@@ -60,8 +60,8 @@ _MOSTLY = 0.5
 _HIDDEN = 1 / 100
 # A column of which more than this share is 0 is as levels are.  Without, other columns beside an
 # indicator of 2% of 20,000 rows had errors twice as long as those of least squares, for 1.1.
-# Of several the rows that they share are counted too, or they are left as they are: slopes of two,
-# of 2% and of 3% of 20,000 rows, most of which were the same, missed by up to eight errors.
+# Of several the rows that they share are counted too, or they are not told: slopes of two, of 2%
+# and of 3% of 20,000 rows, most of which were the same, missed by up to eight errors.
 _NEARLY = 0.9
 # Of more columns than this it matters that correlations of -1 / 20 add up, as of indicators of all
 # levels but one: without it .76 of the coefficients of 59 of those of 20,000 rows covered, and .71

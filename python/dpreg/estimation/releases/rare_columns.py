@@ -51,11 +51,6 @@ class RareColumns:
     deviation: float = 0.0
     untold: tuple[int, ...] = ()  # Places of those that may be, of which no other value was told.
 
-    @property
-    def told(self) -> list[int]:
-        """Their places."""
-        return sorted(self.columns)
-
     def moved(self, places: Mapping[int, int]) -> RareColumns:
         """Return those columns that have a new place, there."""
         kept = [k for k, j in enumerate(self.together) if j in places]
@@ -95,7 +90,7 @@ def known_rare(
     again = _counted_again(rows, noise, np.array(lost), units) if lost else {}
     spent = RARE_SHARE * bool(lost)
     known = RareColumns({**found, **again})
-    if len(known.told) < 2:
+    if len(known.columns) < 2:
         return known, spent
     shared = _shared_rows(rows, noise, known, units) if spent + RARE_SHARE < most else None
     if shared is None:
@@ -107,7 +102,7 @@ def _shared_rows(
     rows: Totals, noise: GaussianReleases, known: RareColumns, units: float
 ) -> RareColumns | None:
     """Count rows in which two columns are not 0; None: noise would be most of it."""
-    places, mu = known.told, noise.share(RARE_SHARE)
+    places, mu = sorted(known.columns), noise.share(RARE_SHARE)
     share = np.array([known.columns[j].share for j in places])
     pairs = len(places) * (len(places) - 1) // 2
     if math.sqrt(pairs) * noise.rows / mu > _SHARED * units * float(share.min()):
