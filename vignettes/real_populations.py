@@ -115,9 +115,9 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # Least squares follows its most influential rows. In `diamonds` with all columns a few stones
 # whose width or depth was mistyped determine the slopes of `y` and `z`; in `keggdirected` and
 # `house_8L` one row in a hundred has most of the leverage. No private method can follow single
-# rows; that is the guarantee. So the scores of such rows are clipped, and the summary says how
-# much that matters: "Estimand: clipped least squares", "Est. clipping effect: 5.0 std. errors",
-# and a note with the number of clipped rows. The interval is one for that estimand ("named"
+# rows; that is the guarantee. So the scores of such rows are clipped, and the summary says
+# "Estimand: clipped least squares", with a note where noisy counts show that rows were clipped and
+# that it matters; mostly they are too few to be counted. The interval is one for that estimand ("named"
 # above: the whole table with the same thresholds, without noise), and `tidy()["clipping"]` is how
 # far noisy counts say that least squares may be from it ("within"). Where a few rows hidden by
 # the noise determine a slope, as in `abalone` with two mistyped heights, no private method can

@@ -67,20 +67,10 @@ print_head <- function(x) {
   cat("\nPrivate ", family_title(x$family), " regression, method ", x$method, "\n\n", sep = "")
   if (!is.null(x$call))
     cat("Call:\n", paste(deparse(typed_call(x$call)), collapse = "\n"), "\n\n", sep = "")
-  print_estimand(x$estimand)
+  if (!is.null(x$estimand)) cat("Estimand: ", x$estimand$name, "\n\n", sep = "")
   unidentified <- sum(is.na(if (is.matrix(x$coefficients)) x$coefficients[, 1L] else x$coefficients))
   cat("Coefficients:", if (unidentified) paste0(" (", unidentified, " not estimable at this eps)"),
       "\n", sep = "")
-}
-
-# What the coefficients estimate, and the largest estimated effect of clipping.
-print_estimand <- function(estimand) {
-  if (is.null(estimand)) return(invisible())
-  effect <- estimand$clipping_effect
-  shown <- if (is.null(effect)) { if (startsWith(estimand$name, "clipped ")) "unknown" }
-           else paste(if (effect < 0.05) "< 0.1" else sprintf("%.1f", effect), "std. errors")
-  cat("Estimand: ", estimand$name, "\n",
-      if (!is.null(shown)) c("Est. clipping effect: ", shown, "\n"), "\n", sep = "")
 }
 
 # More are in `fit$notes`.

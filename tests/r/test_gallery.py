@@ -39,4 +39,4 @@ def test_each_study_runs_in_r(shown, tmp_path):
     fits = re.findall(r"Private (linear|logistic|Poisson) regression, method", printed)
     assert fits == ["linear", "linear", "logistic", "linear", "Poisson", "linear", "logistic"]
     assert "Plan for 235 units" in printed
-    assert "Est. clipping effect" in printed
+    assert "Estimand: clipped least squares" in printed

@@ -153,7 +153,8 @@ def test_summary_in_three_formats(fit):
     text = str(summary)
     for term in fit.names:
         assert term in text
-    assert "Note:" in text
+    noted = str(replace(fit, notes=("one thing",)).summary())
+    assert "Note: one thing." in noted
     assert "Epsilon:" in text
     assert "<table" in summary.as_html()
     assert summary._repr_html_() == fit._repr_html_()

@@ -12,7 +12,7 @@ from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import ArgumentError, FormulaError, closest
 from dpreg.data.formula import bound_formula
 from dpreg.estimation.inference.covariance import hidden_note, user_errors
-from dpreg.estimation.inference.estimand import Estimand, named
+from dpreg.estimation.inference.estimand import CLIPPED, Estimand
 from dpreg.estimation.inference.joint_moments import JointMoments, Regression, SquaredNorm
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.privacy.certificate import Certificate
@@ -169,5 +169,5 @@ class Models:
                 f"standard errors assume {rows}errors of constant variance{wider}",
             ),
             limits=self.limits[every],
-            estimand=Estimand(named("least squares", None), row_limit=self.reach),
+            estimand=Estimand(CLIPPED + "least squares", row_limit=self.reach),
         )

@@ -142,8 +142,6 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
         right.append(("Sigma:", [_with_error(stats.sigma, stats.sigma_error)]))
     if fit.estimand is not None:
         left.append(("Estimand:", [fit.estimand.name]))
-        if fit.estimand.effect:
-            right.append(("Est. clipping effect:", [fit.estimand.effect]))
     if not fit.family.least_squares:
         kind = ("Model Family:", [fit.family.label]) if model is None else ("Model:", [model])
         left.insert(1, kind)

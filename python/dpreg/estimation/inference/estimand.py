@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-# Begins the name of an estimand that clipping has changed.
+# Begins the name of an estimand of which scores or rows are clipped.
 CLIPPED = "clipped "
 # Ends it where the user gave bounds: values beyond them were clipped first, and are not counted.
 _WITHIN = " within bounds"
@@ -16,9 +16,9 @@ _NEGLIGIBLE = 0.5
 class Estimand:
     """What the coefficients estimate."""
 
-    # Such as ``"least squares"``, or ``"clipped least squares"`` where influential rows were
-    # clipped with an effect of half a standard error or more; ``"... within bounds"`` is that of
-    # values clipped to the bounds that were given.
+    # Such as ``"clipped least squares"``, where influential rows and scores are clipped as in a
+    # Huber regression; ``"... within bounds"`` is that of values clipped to the bounds that were
+    # given.
     name: str
     # row_limit, score_limit: clipping thresholds of the norms of rows and of scores (row times
     # residual), as multiples of the typical norm.
@@ -41,54 +41,32 @@ class Estimand:
         return replace(self, name=self.name + _WITHIN)
 
     @property
-    def clipped(self) -> bool:
-        """Whether clipping changes the estimand by more than a negligible amount."""
-        return self.name.startswith(CLIPPED)
+    def matters(self) -> bool:
+        """Whether counts show clipped scores, with an effect that is not negligible.
 
-    @property
-    def effect(self) -> str:
-        """The largest estimated effect, as a summary prints it; empty: no clipping."""
-        if self.clipping_effect is None:
-            return "unknown" if self.clipped else ""
-        shown = f"{self.clipping_effect:.1f}" if self.clipping_effect >= 0.05 else "< 0.1"
-        return f"{shown} std. errors"
-
-
-def named(target: str, effect: float | None) -> str:
-    """Name an estimand, given what is estimated without clipping and the effect of clipping."""
-    negligible = effect is not None and effect < _NEGLIGIBLE
-    return target if negligible else CLIPPED + target
+        Fits of normal rows, of which none is clipped, have an effect of 1 to 5 standard errors
+        too: it is what noise may hide.  With notes of those, 94% of the fits of 24 real tables had
+        one, whether clipping moved coefficients by .1 or by 7 standard errors.
+        """
+        return bool(self.surely_clipped) and (self.clipping_effect or 0.0) >= _NEGLIGIBLE
 
 
 def clipping_note(estimand: Estimand | None, response: str) -> tuple[str, ...]:
-    """Return the note for a fit whose estimand was changed by clipping, if it was.
+    """Return the note for a fit of which it is known that clipping matters.
 
     response: as the formula has it.
     """
-    if estimand is None or not estimand.clipped or estimand.clipping_effect is None:
+    if estimand is None or not estimand.matters:
         return ()
     target = estimand.name.removeprefix(CLIPPED)
     least_squares = target.removesuffix(_WITHIN) == "least squares"
     target = f"{'ordinary ' if least_squares else ''}{target}"
-    most, least = (_rounded(n) for n in (estimand.units_clipped, estimand.surely_clipped))
-    of = "influential row" if most == 1 else "influential rows"
-    if estimand.surely_clipped:
-        rows = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-        note = f"about {rows} {of} {'was' if most == 1 else 'were'} clipped"
-        note += f", so these are Huber-type estimates; {target} may differ by"
-    else:
-        # Fits of 2,000 normal rows say 5 standard errors, where what clipping did is below 1.
-        note = f"up to about {most:,} {of} may have been clipped, perhaps none"
-        note += f"; if all point in one direction, {target} differs by"
-    bounded = ", not counting values clipped to bounds" if _WITHIN in target else ""
-    note += (
-        f" {estimand.clipping_effect:.1f} standard errors (see fit.clipping){bounded}, and by more "
-        "where a few rows lie far from all others"
+    rows = max(1, round(float(f"{estimand.surely_clipped:.1e}")))
+    of = "influential row was" if rows == 1 else "influential rows were"
+    note = (
+        f"at least about {rows:,} {of} clipped, as in a Huber regression: {target} may differ by "
+        f"{estimand.clipping_effect:.1f} standard errors or more (see fit.clipping)"
     )
-    if estimand.surely_clipped and least_squares and response.isidentifier():
+    if least_squares and response.isidentifier():
         note += f".  Heavy tails? Try log({response})"
     return (note,)
-
-
-def _rounded(units: float | None) -> int:
-    return max(1, round(float(f"{units or 0.0:.1e}")))

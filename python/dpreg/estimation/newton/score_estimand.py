@@ -6,7 +6,7 @@ import numpy as np
 
 from dpreg.base.families import Family
 from dpreg.estimation.base import Release
-from dpreg.estimation.inference.estimand import Estimand, named
+from dpreg.estimation.inference.estimand import CLIPPED, Estimand
 from dpreg.estimation.newton.norm_tail import ScoreCut
 
 
@@ -25,7 +25,7 @@ def estimand(
     if cut is None:  # scores stop; what is left out has mean 0 where the model holds
         return Estimand(f"early-censored {target}", rows, scores)
     effect = _largest_effect(release) if cut.units > 0 else 0.0
-    return Estimand(named(target, effect), rows, scores, cut.units, effect, cut.surely)
+    return Estimand(CLIPPED + target, rows, scores, cut.units, effect, cut.surely)
 
 
 def _without_limits(family: Family) -> str:
