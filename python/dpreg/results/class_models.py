@@ -82,9 +82,6 @@ class DPOrdinal(OfClasses):
         made[:, place + 1, place] = slope
         return made
 
-    def _effects(self, estimates: Doubles) -> Doubles:
-        return np.tile(estimates[: len(self.classes.covariates)], (self.classes.count, 1))
-
     def _predictors(self, X: Doubles, estimates: Doubles) -> Doubles:
         """Return those of being above each threshold, which are taken in increasing order."""
         size = len(self.classes.covariates)
@@ -155,9 +152,6 @@ class DPMultinomial(OfClasses):
         chances = self._chances(X, estimates)
         own = np.eye(chances.shape[1])[:, 1:]
         return np.asarray(chances[:, :, None] * (own - chances[:, None, 1:]))
-
-    def _effects(self, estimates: Doubles) -> Doubles:
-        return np.asarray(estimates.reshape(self.classes.count, -1)[:, 1:])
 
     def _columns_of(self, covariate: str) -> list[str]:
         return [f"{level}:{covariate}" for level in self.levels[1:]]

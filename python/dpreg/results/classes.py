@@ -11,18 +11,16 @@ import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError, Choice, Value, unusable
+from dpreg.base.errors import Choice, Value, unusable
 from dpreg.base.keywords import hinted
 from dpreg.base.later import pd
 from dpreg.base.levels import Level
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
-from dpreg.results.predict import term_columns
+from dpreg.results.margins import average_effects
+from dpreg.results.predict import bound_source, term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
-
-# Of a coefficient, relative to it or to 1, for numeric derivatives.
-_STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +98,7 @@ class OfClasses(StackedResults):
     @hinted("marginal_effects")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
-        """Return average marginal effects: derivatives of probabilities, averaged over `data`.
+        """Return average marginal effects of variables on probabilities, averaged over `data`.
 
         Parameters
         ----------
@@ -111,19 +109,24 @@ class OfClasses(StackedResults):
         Returns
         -------
         DataFrame
-            One row per class and column of the formula, with columns class, term, dy/dx, std err,
-            z, P>|z|, lower and upper.  Of a dummy it is the derivative, not the difference.
+            One row per class and variable, with columns class, term, dy/dx, std err, z, P>|z|,
+            lower and upper; variables are as for `DPResults.marginal_effects`.
         """
-        alpha = check_alpha(alpha)
-        X = self._new(data, winsorise=False).X
-        if not len(X):
-            raise ArgumentError("data", "has no complete row to average over")
-        terms = list(self.classes.covariates)
+        alpha, names = check_alpha(alpha), self._of_records
+        schema = self.schema if self.columns else {}
+        found = average_effects(
+            *bound_source(self.columns or self.formula, schema, data, names), names,
+            lambda X: self._chances(X, self.estimates), self._gradients,
+        )  # fmt: skip
+        effects, size = found.effects.T.ravel(), len(found.labels)
+        error = self._errors(np.swapaxes(found.gradients, 0, 1).reshape(effects.size, -1))
         return pd.DataFrame(
             {
-                "class": np.repeat(np.array(self.levels, dtype=object), len(terms)),
-                "term": terms * len(self.levels),
-                **self._effects_table(X, alpha),
+                "class": np.repeat(np.array(self.levels, dtype=object), size),
+                "term": found.labels * len(self.levels),
+                "dy/dx": effects,
+                "std err": error,
+                **wald_columns(effects, error, self.law, alpha),
             }
         )
 
@@ -132,21 +135,15 @@ class OfClasses(StackedResults):
         """Return probabilities, their errors and limits, shape (n, K, 4)."""
         chances = self._chances(X, self.estimates)
         flat = chances.ravel()
-        # Derivatives of probabilities by coefficient, shape (n, K, c).
-        gradients = self._slopes(X, self.estimates) @ self._rows(X)
-        error = self._errors(gradients.reshape(flat.size, -1))
+        error = self._errors(self._gradients(X).reshape(flat.size, -1))
         margin = self.law.critical_value(alpha) * error / (flat * (1 - flat))
         odds = special.logit(flat)
         ends = [special.expit(odds - margin), special.expit(odds + margin)]
         return np.stack([flat, error, *ends], -1).reshape(*chances.shape, 4)
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-    def _effects_table(self, X: Doubles, alpha: float) -> dict[str, Doubles]:
-        """Return the columns of `marginal_effects` that are numbers, one row a class and term."""
-        effects = self._average_effects(X, self.estimates)
-        error = self._errors(_derivative(lambda b: self._average_effects(X, b), self.estimates))
-        tests = wald_columns(effects, error, self.law, alpha)
-        return {"dy/dx": effects, "std err": error, **tests}
+    def _gradients(self, X: Doubles) -> Doubles:
+        """Return derivatives of probabilities by coefficient, shape (n, K, c)."""
+        return np.asarray(self._slopes(X, self.estimates) @ self._rows(X))
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: odds ratios."""
@@ -175,10 +172,6 @@ class OfClasses(StackedResults):
         """Return probabilities, shape (n, K), at covariates and coefficients."""
 
     @abstractmethod
-    def _effects(self, estimates: Doubles) -> Doubles:
-        """Return derivatives of the K - 1 predictors by covariate, shape (K - 1, d)."""
-
-    @abstractmethod
     def _slopes(self, X: Doubles, estimates: Doubles) -> Doubles:
         """Return derivatives of probabilities by predictor, shape (n, K, K - 1)."""
 
@@ -186,10 +179,6 @@ class OfClasses(StackedResults):
         """Return the rows of records, shape (n, K - 1, c): their predictors by coefficient."""
         own = np.tile(np.eye(self.classes.count), (len(X), 1, 1))
         return np.asarray(self.classes.columns(X, own))
-
-    def _average_effects(self, X: Doubles, estimates: Doubles) -> Doubles:
-        mean = self._slopes(X, estimates).mean(axis=0)
-        return np.asarray((mean @ self._effects(estimates)).ravel())
 
     def _inside(self, X: Doubles) -> Doubles:
         """Clip covariates to the widest of their limits in rows."""
@@ -232,13 +221,3 @@ def _most_probable(chances: pd.DataFrame) -> pd.Series:
     values = [None if gone else chances.columns[k]
               for k, gone in zip(largest, missing, strict=True)]  # fmt: skip
     return pd.Series(values, index=chances.index, name="prediction", dtype=object)
-
-
-def _derivative(function: Any, at: Doubles) -> Doubles:
-    """Return derivatives of values by coefficients, shape (values, c)."""
-    columns = []
-    for j, value in enumerate(at):
-        step = np.zeros(len(at))
-        step[j] = _STEP * max(abs(value), 1.0)
-        columns.append((function(at + step) - function(at - step)) / (2 * step[j]))
-    return np.column_stack(columns)

@@ -176,9 +176,9 @@ def combination_errors(
     return np.sqrt(np.maximum(variance, 0.0)), ()
 
 
-def errors_where_known(matrix: Doubles, covariance: Doubles) -> Doubles:
+def errors_where_known(matrix: Doubles, covariance: Doubles, *, related: bool = True) -> Doubles:
     """Return standard errors of `matrix` @ estimate; NaN for what needs an unknown variance."""
-    errors, _ = combination_errors(matrix, covariance, related=True)
+    errors, _ = combination_errors(matrix, covariance, related=related)
     unknown = np.isnan(np.diag(covariance))
     return np.where((matrix[:, unknown] != 0).any(axis=1), np.nan, errors)
 

@@ -14,7 +14,7 @@ from dpreg.base.keywords import hinted
 from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.estimation.inference.law import check_alpha
-from dpreg.results import predict
+from dpreg.results import margins, predict
 from dpreg.results.contrasts import coefficient_columns
 from dpreg.results.described import why_absent
 from dpreg.results.document import Saved, check_fit
@@ -201,7 +201,10 @@ class DPResults(Saved, LinearTests):
     @hinted("marginal_effects")
     @np.errstate(over="ignore", invalid="ignore")  # a warning would be about a cell
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
-        """Return average marginal effects: derivatives of the mean response, averaged over `data`.
+        """Return average marginal effects of variables on the mean response.
+
+        The effect of a number is the derivative through all terms that have it, such as those of
+        ``x * z`` and ``I(x ** 2)``; that of a level is the difference from the first level.
 
         Parameters
         ----------
@@ -212,10 +215,12 @@ class DPResults(Saved, LinearTests):
         Returns
         -------
         DataFrame
-            Columns dy/dx, std err, z, P>|z|, lower and upper; rows are the coefficients but the
-            intercept.  Of a dummy it is the derivative, not the difference.
+            Columns dy/dx, std err, z, P>|z|, lower and upper; rows are the variables, and
+            differences of levels as ``g: b - a``.  NaN: a term that jumps, such as ``I(x > 0)`` or
+            ``floor(x)``, has no derivative.  Where the method releases no covariances
+            (``"tukey"``) errors are upper bounds.
         """
-        return predict.marginal_effects(self, data, check_alpha(alpha))
+        return margins.marginal_effects(self, data, check_alpha(alpha))
 
     @property
     def rsquared(self) -> float:

@@ -14,13 +14,14 @@ from dpreg.base.errors import ArgumentError, SchemaError, add, write
 from dpreg.base.families import Family
 from dpreg.base.later import pd
 from dpreg.data.containers import open_source
-from dpreg.data.formula import bound_formula
+from dpreg.data.formula import FormulaSpec, bound_formula
 from dpreg.data.formula.parse import effects_as_terms, split_effects
 from dpreg.data.schema import Column, Schema, no_column
+from dpreg.data.source import RowSource
 from dpreg.estimation.inference.law import NORMAL
 from dpreg.estimation.inference.residuals import FitStats
-from dpreg.results.contrasts import covariances_known, errors_where_known, wald_columns
-from dpreg.results.fitted import Fitted, estimated
+from dpreg.results.contrasts import covariances_known, errors_where_known
+from dpreg.results.fitted import Fitted
 
 
 def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
@@ -83,13 +84,13 @@ class NewRows:
         return pd.DataFrame({"row": rows, key: list(labels) * self.total, **columns})
 
 
-def design_rows(
+def bound_source(
     formula: str,
     schema: Mapping[str, Mapping[str, Any]],
     data: Any,
     names: Sequence[str] | None = None,
-) -> NewRows:
-    """Evaluate the right-hand side of `formula` on `data`; with `names`, those columns only."""
+) -> tuple[FormulaSpec, RowSource]:
+    """Return the right-hand side of `formula`, and the data if they have what it needs."""
     if data is None:
         why = "must be given: predictions for the records of the fit are private"
         raise ArgumentError("data", why, "write predict(data) for rows that need no protection")
@@ -113,6 +114,17 @@ def design_rows(
         if spec.schema[name].levels is None and new.kind != "numeric":
             problem = f"column {name!r} was numeric in the fit and holds {new.holds} here"
             raise SchemaError("data", problem, "convert it to numbers before the call")
+    return spec, source
+
+
+def design_rows(
+    formula: str,
+    schema: Mapping[str, Mapping[str, Any]],
+    data: Any,
+    names: Sequence[str] | None = None,
+) -> NewRows:
+    """Evaluate the right-hand side of `formula` on `data`; with `names`, those columns only."""
+    spec, source = bound_source(formula, schema, data, names)
     blocks, kept, total = [np.empty((0, len(spec.names)))], [np.empty(0, dtype=np.int64)], 0
     for batch in source.batches(spec.needed(response=False)):
         rows = spec.rows(batch, response=False)
@@ -211,27 +223,6 @@ def term_columns(
         if kept:
             found[term] = kept
     return found
-
-
-def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
-    """Return average marginal effects with standard errors by the delta method.
-
-    The average over rows i of mu'(x_i'b) b_j has the derivative, in b_k, of the average of
-    mu'(x_i'b) [j = k] + mu''(x_i'b) x_ik b_j.
-    """
-    X = design_rows(fit.formula, fit.schema, data, fit.names).X
-    if not len(X):
-        raise ArgumentError("data", "has no complete row to average over")
-    predictor, family = X @ fit.estimates, fit.family
-    slope, bend = family.slope(predictor), family.bend(predictor)
-    effects = slope.mean() * fit.estimates
-    change = slope.mean() * np.eye(X.shape[1]) + np.outer(fit.estimates, bend @ X / len(X))
-    # A coefficient without an error matters to the effects that depend on it.
-    error = errors_where_known(change, fit._known_covariance)
-    kept = [j for j, name in enumerate(fit.names) if name != "Intercept"]
-    columns = {"dy/dx": effects, "std err": error, **wald_columns(effects, error, fit.law, alpha)}
-    table = pd.DataFrame(columns, index=pd.Index(fit.names, name="term"))
-    return estimated(table.iloc[kept])
 
 
 @np.errstate(over="ignore")

@@ -82,7 +82,8 @@ class FormulaSpec:
     schema: of the data; columns that the formula does not use are ignored.
     weights: column of weights of rows, which is read with the response.
     schema: of the columns the formula uses.
-    regressors: the columns that the right-hand side reads.
+    factors: of the right-hand side.
+    regressors: the columns that it reads.
     names: length d: of the columns of X.
     Raises FormulaError, SchemaError depending on the formula and the schema only.
     """
@@ -95,6 +96,7 @@ class FormulaSpec:
         self.schema = schema_of([*left, *right], schema)
         check_widths(sides[1], self.schema)
         self._responses = tuple(dict.fromkeys(v for f in left for v in f.variables))
+        self.factors = tuple(right)
         self.regressors = tuple(dict.fromkeys(v for f in right for v in f.variables))
         with quiet():
             try:

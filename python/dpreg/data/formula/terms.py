@@ -34,6 +34,7 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Po
 _SIGNS = (ast.UAdd, ast.USub)
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _ENDS = {"lower_bound", "upper_bound"}
+_WHOLE = {"ceil", "floor", "sign"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Factor:
     bases: tuple[Basis, ...] = ()
     # Columns, and the texts or numbers that they are asked to equal.
     compared: tuple[tuple[str, Level], ...] = ()
+    jumps: bool = False  # It has no derivative: a comparison, or a whole number.
 
 
 def read_factor(expression: str) -> Factor:
@@ -78,7 +80,8 @@ def read_factor(expression: str) -> Factor:
     offset = isinstance(tree.body, ast.Call) and _is_offset(tree.body.func)
     variables, categories = tuple(reader.variables), tuple(reader.categories)
     bases, compared = tuple(reader.bases), tuple(reader.compared)
-    return Factor(variables, reader.levels, categories, offset, bases, compared)
+    levels, jumps = reader.levels, reader.jumps
+    return Factor(variables, levels, categories, offset, bases, compared, jumps)
 
 
 def check_basis(basis: Basis, schema: Schema) -> None:
@@ -108,6 +111,7 @@ class _Reader:
         self.categories: list[str] = []
         self.bases: list[Basis] = []
         self.compared: list[tuple[str, Level]] = []
+        self.jumps = False
 
     def refuse(self, why: str, instead: str) -> FormulaError:
         return refusal(self.term, why, instead)
@@ -134,6 +138,7 @@ class _Reader:
             case ast.BinOp(left=left, right=right) if isinstance(node.op, _OPERATORS):
                 self.read_row(left)
                 self.read_row(right)
+                self.jumps |= isinstance(node.op, ast.FloorDiv | ast.Mod)
                 if isinstance(node.op, ast.Pow) and is_long(left, right):
                     why = "a power of numbers needs a plain exponent of at most 1,000"
                     raise self.refuse(why, "write the number itself")
@@ -142,6 +147,7 @@ class _Reader:
             ):
                 self.read_compared(left)
                 self.read_compared(right)
+                self.jumps = True
                 if isinstance(node.ops[0], ast.Eq | ast.NotEq):
                     self.note_level(left, right)
                     self.note_level(right, left)
@@ -179,6 +185,7 @@ class _Reader:
                 f"use one of {allowed}, C() by itself, or {MAKE_IT}",
             )
         known = ROW_FUNCTIONS[name]
+        self.jumps |= name in _WHOLE
         values = self.read_literals(name, known, node)
         for argument in node.args[: known.columns]:
             self.read_row(argument)
