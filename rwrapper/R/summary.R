@@ -13,7 +13,7 @@ summary.dp_lm <- function(object, ...) {
   dimnames(coefficients) <- list(names(estimate), c("Estimate", "Std. Error", "Sampling",
                                                     "Privacy", "z value", "Pr(>|z|)"))
   kept <- object[intersect(names(object), c("call", "formula", "method", "nobs", "privacy", "notes", "selected",
-                   "no_errors", "family", "stats", "estimand", "reference"))]
+                   "no_errors", "family", "stats", "estimand", "reference", "within"))]
   structure(c(list(coefficients = coefficients, inference = !is.null(object$covariance),
                    least_p = least_p(object$law)), kept),
             class = "summary.dp_lm")
@@ -67,7 +67,8 @@ print_head <- function(x) {
   cat("\nPrivate ", family_title(x$family), " regression, method ", x$method, "\n\n", sep = "")
   if (!is.null(x$call))
     cat("Call:\n", paste(deparse(typed_call(x$call)), collapse = "\n"), "\n\n", sep = "")
-  if (!is.null(x$estimand)) cat("Estimand: ", x$estimand$name, "\n\n", sep = "")
+  head <- c(Estimand = x$estimand$name, "Fixed effects" = x$within)
+  if (length(head)) cat(paste0(names(head), ": ", head, "\n"), "\n", sep = "")
   unidentified <- sum(is.na(if (is.matrix(x$coefficients)) x$coefficients[, 1L] else x$coefficients))
   cat("Coefficients:", if (unidentified) paste0(" (", unidentified, " not estimable at this eps)"),
       "\n", sep = "")

@@ -44,6 +44,15 @@ def test_least_squares_on_the_rows_are_those_of_dummies_for_all_units():
     np.testing.assert_allclose(slopes, theirs, rtol=1e-8)
 
 
+@pytest.mark.parametrize("behind", ["person", "person + g", "g + person"])
+def test_the_summary_names_the_unit_of_the_effects(behind):
+    fit = dpreg.dp_lm(f"y ~ x | {behind}", panel(), 4.0, 1e-6, unit="person", rng=1)
+    assert "Fixed Effects: person" in " ".join(str(fit.summary()).split())
+    assert "<td>person</td>" in fit._repr_html_().replace(" ", "")
+    without = dpreg.dp_lm("y ~ x + g", panel(), 4.0, 1e-6, unit="person", rng=1)
+    assert "Fixed Effects" not in str(without.summary())
+
+
 @pytest.mark.parametrize("right", ["x", "0 + x", "x + g", "."])
 @pytest.mark.parametrize("behind", ["person + g + `the team`", "`the team` + g + person"])
 def test_declared_groups_beside_the_unit_have_dummies(right, behind):

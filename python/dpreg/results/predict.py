@@ -15,7 +15,7 @@ from dpreg.base.families import Family
 from dpreg.base.later import pd
 from dpreg.data.containers import open_source
 from dpreg.data.formula import FormulaSpec, bound_formula
-from dpreg.data.formula.parse import effects_as_terms, split_effects
+from dpreg.data.formula.parse import effects_as_terms, split_effects, unit_of_effects
 from dpreg.data.schema import Column, Schema, no_column
 from dpreg.data.source import RowSource
 from dpreg.estimation.inference.law import NORMAL
@@ -97,10 +97,8 @@ def bound_source(
     if not schema:
         why = "this model was fitted from a matrix, not from columns"
         raise ArgumentError("predict", why, "multiply new rows with its params instead")
-    _, groups = split_effects(formula)
-    if groups:
-        # The protected unit is in no schema.
-        unit = next(group for group in groups if group not in schema)
+    unit = unit_of_effects(formula, schema)
+    if unit is not None:
         why = f"this model has effects of each {unit!r}, which are private and not released"
         raise ArgumentError("predict", why, "use params for differences")
     spec = bound_formula(formula, schema_from_dict(schema))

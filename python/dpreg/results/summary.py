@@ -12,6 +12,7 @@ import numpy as np
 
 from dpreg.base.later import pd
 from dpreg.base.text import counted, wrapped
+from dpreg.data.formula.parse import unit_of_effects
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.fitted import Fitted
 
@@ -136,6 +137,9 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
         ("Delta:", ["NOT PRIVATE" if claim.seeded else f"{claim.delta:.3g}"]),
         ("Unit:", [_shortened(claim.unit.replace("all rows of one ", "one "))]),
     ]
+    effects = unit_of_effects(fit.formula, fit.schema)
+    if effects is not None:
+        left.append(("Fixed Effects:", [_shortened(effects)]))
     if fit.stats is not None:
         stats = fit.stats
         left.append(("R-squared:", [_with_error(stats.rsquared, stats.rsquared_error)]))

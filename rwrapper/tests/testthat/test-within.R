@@ -16,6 +16,7 @@ test_that("effects of the unit are taken off", {
   expect_identical(rownames(anova(fit)), c("x", "g"))
   expect_identical(deparse(update(fit, . ~ . - g, evaluate = FALSE)$formula), "y ~ x | person")
   expect_error(predict(fit, head(data)), "person", class = "dpreg_private")
+  for (shown in list(fit, summary(fit))) expect_output(print(shown), "Fixed effects: person\n", fixed = TRUE)
 })
 
 test_that("effects of other groups are refused", {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -222,6 +222,11 @@ def split_effects(formula: object) -> tuple[object, tuple[str, ...]]:
         return formula, ()
     groups = (name.strip("`") for name in re.findall(_NAME, found["groups"]))
     return found["rest"], tuple(dict.fromkeys(groups))
+
+
+def unit_of_effects(formula: str, schema: Container[str]) -> str | None:
+    """Return the unit of which a fit has an effect each, which is in no schema; None: it has none."""
+    return next((group for group in split_effects(formula)[1] if group not in schema), None)
 
 
 def effects_as_terms(formula: str, groups: Iterable[str], schema: Schema) -> str:
