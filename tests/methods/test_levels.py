@@ -9,6 +9,7 @@ import pytest
 import dpreg
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
+from dpreg.estimation.inference.covariance import hidden_note
 from dpreg.estimation.newton.coordinates import Moments, shrunken
 from dpreg.estimation.newton.levels import beginning
 from dpreg.estimation.releases.rows import standard_units
@@ -351,10 +352,23 @@ def test_a_reference_that_few_rows_have_is_said():
     df = pd.DataFrame({"y": rng.standard_normal(n) + (g == "b"), "g": g})
     fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["a", "b", "c"]}, rng=1)
     assert fit.bse.isna().all()
-    assert any("its reference level: choose another" in note for note in fit.notes)
+    assert fit.notes == (
+        "the standard errors are not estimable at this eps; few rows may have the reference level "
+        "of a factor: make another level the first",
+    )
     fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["b", "a", "c"]}, rng=1)
     assert fit.bse.isna().tolist() == [False, True, False]
-    assert not any("reference" in note for note in fit.notes)
+    assert fit.notes == (
+        "standard errors not estimable at this eps: g[T.a]; other coefficients may contain part of "
+        "the effects of such terms, and a level with too few rows is given the mean effect of its "
+        "factor: merge it with another, or use fewer columns, more rows or a larger eps",
+    )
+    names, factor = ("Intercept", "x", "g[T.b]", "g[T.c]"), [np.array([2, 3])]
+    both = hidden_note(np.array([False, True, True, True]), names, inference=True, levels=factor)
+    assert "reference" not in both[0]
+    assert both[0].endswith("such terms: use fewer columns, more rows or a larger eps")
+    few = hidden_note(np.arange(10) > 0, tuple("abcdefghij"), inference=True)
+    assert few[0].startswith("standard errors not estimable at this eps: b, c, d, e, f, g and 3 ")
 
 
 def test_what_is_known_of_levels_is_not_believed_along_what_was_hidden():

@@ -225,7 +225,7 @@ def split_effects(formula: object) -> tuple[object, tuple[str, ...]]:
 
 
 def unit_of_effects(formula: str, schema: Container[str]) -> str | None:
-    """Return the unit of which a fit has an effect each, which is in no schema; None: it has none."""
+    """Return the unit whose effects a fit has, which is in no schema; None: it has none."""
     return next((group for group in split_effects(formula)[1] if group not in schema), None)
 
 

@@ -19,6 +19,8 @@ _WIDEST = 3.0
 _VARIANCES_DIFFER = 1.0
 # and not less than by this factor.
 _LEAST_VARIANCE = 4.0
+# Coefficients that a note names; the others are blank in the table.
+_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,22 +189,24 @@ def hidden_note(
     """
     if not hidden.any():
         return ()
-    advice = (
-        "give bounds, of a numeric response first, or use fewer columns, more rows or a larger eps"
-    )
     what = "standard errors" if inference else "coefficients"
-    rare = ""
-    if any(hidden[of].all() for of in levels):
-        rare = (
-            ".  Where all levels of a factor have none, few rows have its reference level: choose "
-            "another"
-        )
+    less = "fewer columns, more rows or a larger eps"
+    reference = "few rows may have the reference level of a factor: make another level the first"
+    # Without its rows nothing is known of the intercept either.
+    rare = coefficients[0] == "Intercept" and hidden[0] and any(hidden[of].all() for of in levels)
     if hidden.all():
-        return (f"the {what} are not estimable at this eps; {advice}{rare}",)
-    names = ", ".join(name for name, h in zip(coefficients, hidden, strict=True) if h)
+        bounds = f"give bounds, of a numeric response first, or use {less}"
+        return (f"the {what} are not estimable at this eps; {reference if rare else bounds}",)
+    blank = [name for name, h in zip(coefficients, hidden, strict=True) if h]
+    more = f" and {len(blank) - _NAMED:,} more" if len(blank) > _NAMED else ""
     absent = "a term whose coefficient is 0 is not in the model"
     if inference:
         absent = "other coefficients may contain part of the effects of such terms"
-    if any(hidden[of].any() for of in levels):
-        absent += ", and a level with too few rows is given the mean effect of its factor"
-    return (f"{what} not estimable at this eps: {names}; {absent}{rare}",)
+    if rare:
+        absent += f", and {reference}"
+    elif any(hidden[of].any() and not hidden[of].all() for of in levels):
+        absent += ", and a level with too few rows is given the mean effect of its factor: merge it"
+        absent += f" with another, or use {less}"
+    else:
+        absent += f": use {less}"
+    return (f"{what} not estimable at this eps: {', '.join(blank[:_NAMED])}{more}; {absent}",)
