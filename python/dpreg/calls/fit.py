@@ -150,7 +150,7 @@ def published(
         units=outcome.units,
         privacy=privacy,
         law=outcome.law,
-        notes=(*clipping_note(estimand, terms.response), *outcome.notes),
+        notes=(*clipping_note(estimand, terms.response), *outcome.blank, *outcome.notes),
         selected=selected,
         limits=outcome.limits,
         no_errors=outcome.no_errors,

@@ -59,6 +59,7 @@ class Release:
     composition: str = "basic"
     law: TailLaw = NORMAL  # Of (params - truth) / standard error.
     notes: tuple[str, ...] = field(default=())  # Printed under the model, the most important first.
+    blank: tuple[str, ...] = ()  # Those on coefficients without an error, which come before.
     # Where predictions move each column of X and, last, themselves; NaN where nothing is known.
     limits: Doubles | None = None
     method: str | None = None  # What was used, when that is another method.

@@ -167,9 +167,9 @@ class Standardised:
                 *(() if dispersion is None else (dispersion.note,)),
                 *notes,
                 *self._about_weights(),
-                *hidden_note(
-                    hidden, terms.coefficients, inference=error is not None, levels=levels
-                ),
+            ),
+            blank=hidden_note(
+                hidden, terms.coefficients, inference=error is not None, levels=levels
             ),
             limits=limits[of_model],
             stats=stats,

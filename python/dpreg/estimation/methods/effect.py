@@ -81,6 +81,8 @@ class EffectRelease(NamedTuple):
     propensity: Doubles | None  # Coefficients of the model of the treatment.
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
+    # Coefficients of models that have no error make the interval of the effect longer.
+    longer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,11 +212,12 @@ class TreatmentEffect:
         if not np.diag(covariance).max() < known.scales.scale[-1] ** 2:
             # An error as large as the deviation of the outcome says nothing of its mean.
             covariance = np.full((2, 2), np.nan)
-        notes = _notes(models.fits, of_models, covariance)
+        notes = tuple(note for fit in models.fits for note in fit.notes)
         released = self._released(known, spending, means, covariance, sampling, notes)
         return released._replace(
             at_limits=at_limits, deviation=deviation,
             propensity=None if models.treatment is None else models.treatment.params,
+            longer=_is_longer(models.fits, of_models, covariance),
         )  # fmt: skip
 
     def _at_limits(self, design: Design, chance: Line, spending: Stages) -> tuple[float, float]:
@@ -277,17 +280,11 @@ class _Models(NamedTuple):
     fits: tuple[Release, ...]
 
 
-def _notes(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> tuple[str, ...]:
-    """Return the notes of models, whose coefficients are not shown and need no errors."""
-    notes = [note for fit in fits for note in fit.notes if "not estimable" not in note]
+def _is_longer(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> bool:
+    """Whether coefficients without an error have much of the variance of the effect."""
     hidden = any(np.isnan(_errors(fit)[0]).any() for fit in fits)
     part, whole = (_APART @ of @ _APART for of in (of_models, covariance))
-    if hidden and part > _LONGER * whole:
-        notes.append(
-            "the models have coefficients that are not estimable at this eps, which makes the "
-            "interval longer; fewer covariates, more rows or a larger eps make it shorter"
-        )
-    return tuple(notes)
+    return bool(hidden and part > _LONGER * whole)
 
 
 def _errors(fit: Release) -> tuple[Doubles, Doubles]:
