@@ -57,8 +57,12 @@ print.dp_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
 print_stats <- function(stats, digits) {
   if (is.null(stats)) return(invisible())
   sigma <- sqrt(stats$scale)
-  shown <- function(estimate, error)
-    paste0(format(estimate, digits = digits), " (s.e. ", format(error, digits = 2L), ")")
+  # With the digits that the error leaves, which has two of its own.
+  shown <- function(estimate, error) {
+    if (!isTRUE(error > 1e-9 && error < 1e6)) return(format(estimate, digits = digits))
+    places <- max(1 - floor(log10(error)), 0)
+    paste0(formatC(estimate, digits = places, format = "f"), " (s.e. ", formatC(error, digits = places, format = "f"), ")")
+  }
   cat("R-squared: ", shown(stats$rsquared, stats$rsquared_error), ", sigma: ",
       shown(sigma, stats$scale_error / (2 * sigma)), "\n", sep = "")
 }

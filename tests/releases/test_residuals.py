@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import math
 import pickle
 
 import numpy as np
@@ -151,9 +153,14 @@ def test_what_was_asked_for_is_released_within_the_same_allowance(method):
     noise = fit.diagnostics.deviation * np.sqrt(fit.diagnostics.counts.size)
     assert abs(fit.diagnostics.counts.sum() - 20_000) < 5 * noise
     assert "took 15% of the squared mu" in " ".join(fit.notes)
+    # As many digits as the error has, which has two.
     error = stats["std err"]["R-squared"]
+    assert 0.01 < error < 0.1
     printed = " ".join(str(fit.summary()).split())
-    assert f"R-squared: {fit.rsquared:.4f} (s.e. {error:.2g})" in printed
+    assert f"R-squared: {fit.rsquared:.3f} (s.e. {error:.3f})" in printed
+    wide = dataclasses.replace(fit, stats=FitStats(0.3716, 0.2187, 4.0, math.nan, 9.0))
+    printed = " ".join(str(wide.summary()).split())
+    assert "R-squared: 0.37 (s.e. 0.22) Sigma: 2.0000 " in printed
     again = dpreg.DPResults.from_json(fit.to_json())
     assert again.stats == fit.stats
     np.testing.assert_array_equal(again.diagnostics.counts, fit.diagnostics.counts)

@@ -164,7 +164,11 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
 
 
 def _with_error(estimate: float, error: float) -> str:
-    return _cell("", estimate) + ("" if np.isnan(error) else f" (s.e. {error:.2g})")
+    """Show an estimate with the digits that its error leaves, which has two of its own."""
+    if not 1e-9 < error < 1e6:
+        return _cell("", estimate)
+    places = max(1 - math.floor(math.log10(error)), 0)
+    return f"{estimate:.{places}f} (s.e. {error:.{places}f})"
 
 
 def _shortened(text: str) -> str:
