@@ -34,8 +34,9 @@ print(fit.summary())
 # %% [markdown]
 # Standard errors have two components: `sampling` is the standard error of least squares without
 # privacy, `privacy` the standard deviation of the noise; their squares add up. z, p-values and
-# intervals use the total. The head has the estimand; `fit.estimand` has the largest estimated effect
-# of clipping on a coefficient. Below the table is the privacy guarantee; `fit.privacy` has its steps.
+# intervals use the total. The head has the estimand; `fit.estimand` has the largest estimated
+# effect of clipping on a coefficient. Below the table is the privacy guarantee; `fit.privacy` has
+# its steps.
 #
 # `method="auto"` chose the method, from a noisy number of rows and public numbers. The numbers
 # differ when this page is run again: a reproducible result would not be private.

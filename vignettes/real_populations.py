@@ -116,11 +116,11 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # whose width or depth was mistyped determine the slopes of `y` and `z`; in `keggdirected` and
 # `house_8L` one row in a hundred has most of the leverage. No private method can follow single
 # rows; that is the guarantee. So the scores of such rows are clipped, and the summary says
-# "Estimand: clipped least squares", with a note where noisy counts show that rows were clipped and
-# that it matters; mostly they are too few to be counted. The interval is one for that estimand ("named"
-# above: the whole table with the same thresholds, without noise), and `tidy()["clipping"]` is how
-# far noisy counts say that least squares may be from it ("within"). Where a few rows hidden by
-# the noise determine a slope, as in `abalone` with two mistyped heights, no private method can
+# "Estimand: clipped least squares", with a note where noisy counts show that rows were clipped
+# and that it matters; mostly they are too few to be counted. The interval is one for that
+# estimand ("named" above: the whole table with the same thresholds, without noise), and
+# `tidy()["clipping"]` is how far noisy counts say that least squares may be from it
+# ("within"). Where a few rows hidden by the noise determine a slope, as in `abalone` with two mistyped heights, no private method can
 # detect it: one row can change a slope of least squares by any amount. The same holds for a cubic
 # in carats, which is determined by a handful of stones of four and five carats. Least squares,
 # least squares without the ten most influential stones, and a private fit of all:

@@ -146,17 +146,17 @@ def test_what_a_limit_cuts_off():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.003, 0.2])
-def test_units_beyond_a_limit_are_between_two_deviations(share):
-    """Exactly where nothing is noisy, and else in 97.7% of 100 counts on each side."""
+def test_units_beyond_a_limit_are_between_two_and_three_deviations(share):
+    """Exactly where nothing is noisy, and else in 97.7% of 100 counts and in 99.9%."""
     norms = SHAPES["scores 3"]
     limit = float(np.quantile(norms, 1 - share)) * (1.2 if share == 0 else 1)
     true = int((norms > limit).sum())
     exact = tail_of(norms, 1e-9).cut(limit)
     assert exact.surely <= true <= exact.units + 1e-6
     cuts = [tail_of(norms, 30.0, seed=seed).cut(limit) for seed in range(100)]
-    fewest = stats.binom.ppf(1e-6, len(cuts), stats.norm.cdf(2))
-    assert sum(cut.surely <= true for cut in cuts) >= fewest
-    assert sum(true <= cut.units for cut in cuts) >= fewest
+    fewest = stats.binom.ppf(1e-6, len(cuts), stats.norm.cdf([2, 3]))
+    assert sum(true <= cut.units for cut in cuts) >= fewest[0]
+    assert sum(cut.surely <= true for cut in cuts) >= fewest[1]
     # Units of a bin that the limit divides are not surely beyond it.
     assert share < 0.2 or np.mean([cut.surely for cut in cuts]) > 0.4 * true
 

@@ -33,7 +33,7 @@ class Estimand:
     # responses of a log link that were clipped to a limit are not counted.
     # `DPResults.clipping` has it by coefficient, in the coefficient's unit.
     clipping_effect: float | None = None
-    # At least so many units had their score clipped, by the same counts; 0: perhaps none had.
+    # At least so many, by three deviations of the same counts; 0: perhaps none had.
     surely_clipped: float | None = None
 
     def within_bounds(self) -> Estimand:

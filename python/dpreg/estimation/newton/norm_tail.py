@@ -35,8 +35,10 @@ _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
 ONE_SIDED = 0.7
-# Number of units beyond a limit, at most and at least: by so many deviations of the noise.
-_DEVIATIONS = 2.0
+# Number of units beyond a limit, at most and at least: by so many deviations of the noise.  At
+# least by 2 too, 6 of 32 fits of ten simulated designs that said so had clipped fewer than 10 rows,
+# for 0 of 9.
+_MOST_DEVIATIONS, _LEAST_DEVIATIONS = 2.0, 3.0
 
 
 def bins_around(norm: float, octaves: int) -> Edges:
@@ -56,8 +58,8 @@ def bins_around(norm: float, octaves: int) -> Edges:
 class ScoreCut:
     """What a limit takes off the scores of units, as noisy counts have it."""
 
-    # units, surely: so many have a longer score, at most and at least, by two deviations of the
-    # noise.
+    # units, surely: so many have a longer score, at most and at least, by two and by three
+    # deviations of the noise.
     units: float
     surely: float
     # What their norms exceed the limit by, added up: a standard deviation over shapes above what is
@@ -185,11 +187,13 @@ class NormTail:
         ends = np.append([norm_of(float(k)) for k in self._starts[1:]], np.inf)
         counted = self._counts[ends > limit]
         surely = self._counts[1:][ends[:-1] > limit]
-        reach = _DEVIATIONS * self._deviation
-        most = max(float(counted.sum()), 0.0) + reach * math.sqrt(len(counted))
-        least = max(float(surely.sum()) - reach * math.sqrt(len(surely)), 0.0)
+        most, least = (
+            times * self._deviation * math.sqrt(len(of))
+            for times, of in ((_MOST_DEVIATIONS, counted), (_LEAST_DEVIATIONS, surely))
+        )
+        most, least = max(float(counted.sum()), 0.0) + most, float(surely.sum()) - least
         doubt = float(np.interp(limit, self._limits, self._doubt))
-        return ScoreCut(most, least, self.excess(limit) + doubt)
+        return ScoreCut(most, max(least, 0.0), self.excess(limit) + doubt)
 
 
 def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
