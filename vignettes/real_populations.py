@@ -120,10 +120,11 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # and that it matters; mostly they are too few to be counted. The interval is one for that
 # estimand ("named" above: the whole table with the same thresholds, without noise), and
 # `tidy()["clipping"]` is how far noisy counts say that least squares may be from it
-# ("within"). Where a few rows hidden by the noise determine a slope, as in `abalone` with two mistyped heights, no private method can
-# detect it: one row can change a slope of least squares by any amount. The same holds for a cubic
-# in carats, which is determined by a handful of stones of four and five carats. Least squares,
-# least squares without the ten most influential stones, and a private fit of all:
+# ("within"). Where a few rows hidden by the noise determine a slope, as in `abalone` with two
+# mistyped heights, no private method can detect it: one row can change a slope of least squares
+# by any amount. The same holds for a cubic in carats, which is determined by a handful of stones of
+# four and five carats. Least squares, least squares without the ten most influential stones, and a
+# private fit of all:
 
 # %%
 cubic = smf.ols("price ~ carat + I(carat ** 2) + I(carat ** 3)", diamonds).fit()

@@ -31,6 +31,8 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("r", "sklearn"):  # They need packages of their own, and are not in `__all__`.
+        return importlib.import_module(f"dpreg.{name}")
     home = _HOME.get(name)
     if home is None:
         from dpreg.base.keywords import function_meant_by

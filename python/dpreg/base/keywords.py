@@ -198,6 +198,8 @@ def _missing(function: str, key: str, first: object, ordered: list[str]) -> Keyw
 
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:
+    if not known:
+        return KeywordError(f"{function}()", "takes no arguments", _WITHOUT[function])
     if len(known) == len(ordered):
         problem = f"is the last argument of {_call(function, ordered)}"
         return KeywordError(known[-1], problem, "leave out what follows it")
@@ -206,6 +208,10 @@ def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordErr
     if not ordered:
         problem = f"must be given by name, like all arguments of {function}()"
     return KeywordError(first, problem, write(first, ...))
+
+
+# Functions without arguments, and what to write instead of one with them.
+_WITHOUT = {"to_json": "write Path(name).write_text(fit.to_json())"}
 
 
 def _call(function: str, arguments: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -82,6 +83,11 @@ class Schema:
 def no_column(name: str, schema: Schema) -> tuple[str, ...]:
     """Return what is wrong with the name of a column that is not there, and what may be meant."""
     names = list(schema.columns)
+    plain = unicodedata.normalize("NFKC", name)
+    for twin in names:
+        if twin != name and unicodedata.normalize("NFKC", twin) == plain:
+            problem = f"there is no column {name!a}; the data have {twin!a}, which looks the same"
+            return problem, "rename the column"
     shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
     meant = closest(name, names)
     problem = f"there is no column {name!r}; the data have {shown or 'no columns'}"

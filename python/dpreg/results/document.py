@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from dpreg.base.families import CLOGLOG, FAMILIES, PROBIT, Family, NegativeBinomial, Quantile
+from dpreg.base.keywords import hinted
 from dpreg.estimation.inference.residuals import FitStats
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.described import why_absent
@@ -49,6 +50,7 @@ class Saved(Shown):
         """True; False for `NotReleased`."""
         return True
 
+    @hinted("to_json")
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
         of = next(each for each in type(self).__mro__ if "_document" in vars(each))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.keywords import hinted
 from dpreg.results.contrasts import errors_where_known
 from dpreg.results.document import parsed, reading
 from dpreg.results.fit import DPResults
@@ -41,6 +42,7 @@ class StackedResults(DPResults, ABC):
         own = {each.name: getattr(fit, each.name) for each in fields(DPResults)}
         return cls(**own, **{cls._saved[2]: model}, columns=columns)
 
+    @hinted("to_json")
     def to_json(self) -> str:
         """Return everything as JSON; `from_json` reads it."""
         _, kind, name = self._saved

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 _POSITIONAL = {"formula": "FORMULA", "data": "DATA", "statistic": "STATISTIC", "ledger": "ledger"}
 # Names of the options of all commands.
 _options: set[str] = set()
-# Attributes of a fit that its summary refers to.
-_ATTRIBUTES = {"fit.clipping": "clipping in --json", "in fit.notes": "in the JSON (--json)"}
+# Attributes and methods of a result that its summary refers to.
+_ATTRIBUTES = {"fit.clipping": "clipping in --json", "in fit.notes": "in the JSON (--json)",
+               ".lm('y ~ a + b'), .iv, .anova, .rsquared, .compare, .subsets, .vif and .corr cost":
+               "dpreg lm, on what --json writes, costs"}  # fmt: skip
 
 # An argument without a value, and an option of a method, in the notes of a result.
 _ARGUMENT = re.compile(r"(?<![\w.'\"`-])([a-z]\w*)=(?![^\s,;:.)])|\bthe option (\w+) of '\w+'")
