@@ -22,6 +22,7 @@ import sys
 for absent in sys.argv[1:]:
     sys.modules[absent] = None
 
+import dpreg
 import numpy as np
 from dpreg.faces.bridge.call import call
 
@@ -68,9 +69,21 @@ codes = {**matrix(), "response": "k", "read": lambda: {
 for model in ("ordinal", "multinomial"):
     classes = {"formula": "k ~ a + b + c", "levels": {"k": ["low", "mid", "top"]}, "eps": 20.0}
     found = asked(model, matrix=codes, **classes)
-    for what in ("probs", "effects"):
-        rows = {"rows": np.zeros((2, 3)).tobytes(), "count": 2.0}
-        asked("answer", json=found["json"], what=what, alpha=0.05, **rows)
+    rows = {"rows": np.zeros((2, 3)).tobytes(), "count": 2.0}
+    asked("answer", json=found["json"], what="probs", alpha=0.05, **rows)
+    # Of two variables, in two rows: first b is a little less and more, then c is 0 and 1.
+    ends = np.zeros((2, 2, 2, 3))
+    ends[0, :, :, 1] = [[-1e-6], [1e-6]]
+    ends[1, 1, :, 2] = 1.0
+    sent = {"rows": ends.reshape(8, 3).tobytes(order="F"), "count": 8.0, "changes": 2.0,
+            "widths": np.repeat([2e-6, 1.0], 2).tobytes()}
+    effects = asked("answer", json=found["json"], what="effects", alpha=0.05, **sent)["dy/dx"]
+    fit = getattr(dpreg, {"ordinal": "DPOrdinal", "multinomial": "DPMultinomial"}[model])
+    fit = fit.from_json(found["json"])
+    moved = fit._chances(ends[:, 1, 0], fit.estimates) - fit._chances(ends[:, 0, 0], fit.estimates)
+    moved[0] /= 2e-6
+    got = np.frombuffer(effects["doubles"]) if isinstance(effects, dict) else effects
+    np.testing.assert_allclose(got, moved.T.ravel())
 treated = {**matrix(), "groups": {"a": ["a"]}, "read": lambda: {
     "columns": [c.tobytes() for c in ((x[0] > 0) + 0.0, *x[1:])], "y": y.tobytes()}}
 asked("effect", matrix=treated, formula="y ~ b + c", eps=4.0, treatment="a", overlap=[0.05, 0.95])

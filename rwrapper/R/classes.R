@@ -37,7 +37,9 @@
 #'   `dp_ordinal()`, whose thresholds are `fit$zeta`; of `dp_multinomial()` a matrix with a row for each
 #'   class but the first. `tidy()`: as of broom, with `coef.type` or `y.level`. `predict()`: a factor, a
 #'   matrix of probabilities or, with an interval, a data frame with `row`, `class`, `fit`, `se.fit`, `lwr`
-#'   and `upr`. `class_effects()`: derivatives of probabilities, averaged over `newdata`.
+#'   and `upr`. `class_effects()`: effects of variables on probabilities, averaged over
+#'   `newdata`: of a number the derivative through all terms that have it, `NaN` where one jumps; of a level the
+#'   difference from the first.
 #' @references
 #' McCullagh, P. (1980). Regression models for ordinal data. *Journal of the Royal Statistical Society B*.
 #'
@@ -177,14 +179,50 @@ class_effects <- function(fit, newdata, level = 0.95) {
   if (!inherits(fit, "dp_classes")) refuse("fit must be made by dp_ordinal() or dp_multinomial()")
   if (missing(newdata) || is.null(newdata)) private_stop("class_effects() without newdata")
   check_level(level)
-  X <- new_rows(fit, newdata)
-  X <- X[stats::complete.cases(X), , drop = FALSE]
-  if (!nrow(X)) refuse("newdata has no complete row to average over")
-  found <- of_classes(fit, "effects", X, level)
-  as_tibble(list(class = rep(fit$lev, each = length(fit$covariates)),
-                 term = rep(fit$covariates, length(fit$lev)), estimate = found[["dy/dx"]],
+  whole <- stats::complete.cases(new_rows(fit, newdata))
+  if (!any(whole)) refuse("newdata has no complete row to average over")
+  changed <- changes_of(fit, as.data.frame(newdata)[whole, , drop = FALSE])
+  X <- do.call(rbind, lapply(changed, function(change) rbind(change$low, change$high)))
+  found <- answer_of(fit, "effects", alpha = 1 - level, rows = pack_doubles(X), count = nrow(X),
+                     changes = length(changed), widths = pack_doubles(unlist(lapply(changed, `[[`, "width"))))
+  terms <- vapply(changed, `[[`, "", "label")
+  as_tibble(list(class = rep(fit$lev, each = length(terms)),
+                 term = rep(terms, length(fit$lev)), estimate = found[["dy/dx"]],
                  std.error = found[["std err"]], statistic = found$z, p.value = found[["P>|z|"]],
                  conf.low = found$lower, conf.high = found$upper))
+}
+
+# Functions whose value jumps, and has no derivative.
+JUMPS <- c("<", "<=", ">", ">=", "==", "!=", "%/%", "%%", "%in%", "floor", "ceiling", "trunc", "round", "signif",
+           "sign", "cut", "findInterval", "ifelse")
+
+# Rows that differ in one variable: a number is a little less and more, a level the first and another.
+changes_of <- function(fit, newdata) {
+  calls <- as.list(attr(stats::delete.response(fit$terms), "variables"))[-1L]
+  unlist(lapply(regressors_of(fit), function(name) {
+    rows <- function(values) {
+      newdata[[name]] <- values
+      new_rows(fit, newdata)
+    }
+    change <- function(label, low, high, width)
+      list(list(label = label, low = rows(low), high = rows(high), width = rep_len(width, nrow(newdata))))
+    x <- newdata[[name]]
+    source <- fit$source[[name]]
+    levels <- if (identical(source$kind, "logical")) c(FALSE, TRUE) else source$levels
+    if (!is.null(levels)) {
+      all <- function(level) if (is.factor(x)) factor(rep(level, length(x)), levels) else rep(level, length(x))
+      return(do.call(c, lapply(levels[-1L], function(level) change(
+        paste0(name, ": ", level, " - ", levels[1L]), all(levels[1L]), all(level), 1))))
+    }
+    own <- Filter(function(call) name %in% all.vars(call), calls)
+    if (is.matrix(x) || any(unlist(lapply(own, all.names)) %in% JUMPS)) return(change(name, x, x, NA_real_))
+    # Of a number that is 0 the step is that of the largest.
+    size <- abs(as.double(x))
+    size[size == 0] <- if (any(size > 0)) max(size) else 1
+    low <- x - 1e-6 * size
+    high <- x + 1e-6 * size
+    change(name, low, high, as.double(high) - as.double(low))
+  }), recursive = FALSE)
 }
 
 #' @rdname dp_classes

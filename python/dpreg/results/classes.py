@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from dpreg.base.later import pd
 from dpreg.base.levels import Level
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.results.contrasts import wald_columns
-from dpreg.results.margins import average_effects
+from dpreg.results.margins import Change, changes
 from dpreg.results.predict import bound_source, term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
@@ -114,21 +114,23 @@ class OfClasses(StackedResults):
         """
         alpha, names = check_alpha(alpha), self._of_records
         schema = self.schema if self.columns else {}
-        found = average_effects(
-            *bound_source(self.columns or self.formula, schema, data, names), names,
-            lambda X: self._chances(X, self.estimates), self._gradients,
-        )  # fmt: skip
-        effects, size = found.effects.T.ravel(), len(found.labels)
-        error = self._errors(np.swapaxes(found.gradients, 0, 1).reshape(effects.size, -1))
-        return pd.DataFrame(
-            {
-                "class": np.repeat(np.array(self.levels, dtype=object), size),
-                "term": found.labels * len(self.levels),
-                "dy/dx": effects,
-                "std err": error,
-                **wald_columns(effects, error, self.law, alpha),
-            }
-        )
+        bound = bound_source(self.columns or self.formula, schema, data, names)
+        found = list(changes(*bound, names))
+        table = {
+            "class": np.repeat(np.array(self.levels, dtype=object), len(found)),
+            "term": [change.label for change in found] * len(self.levels),
+        }
+        return pd.DataFrame({**table, **self._effects_table(found, alpha)})
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def _effects_table(self, found: Sequence[Change], alpha: float) -> dict[str, Doubles]:
+        """Return the columns of `marginal_effects` that are numbers, one row a class and change."""
+        means = [change.per_unit(lambda X: self._chances(X, self.estimates)) for change in found]
+        gradients = np.array([change.per_unit(self._gradients) for change in found])
+        effects = np.array(means).T.ravel()
+        error = self._errors(np.swapaxes(gradients, 0, 1).reshape(effects.size, -1))
+        tests = wald_columns(effects, error, self.law, alpha)
+        return {"dy/dx": effects, "std err": error, **tests}
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _intervals(self, X: Doubles, alpha: float) -> Doubles:

@@ -24,7 +24,7 @@ _STEP = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class Change:
     """Complete rows twice, with two values of a variable and all else as it was."""
 
     label: str
@@ -39,35 +39,13 @@ class _Change:
         return np.asarray(((high - low).T / self.width).T.mean(axis=0))
 
 
-@dataclass(frozen=True, slots=True)
-class Margins:
-    """Average effects of variables on the means of a model."""
-
-    labels: list[str]  # Length v.
-    effects: Doubles  # Shape (v, ...).
-    gradients: Doubles  # By coefficient, shape (v, ..., c).
-
-
-def average_effects(
-    spec: FormulaSpec, source: RowSource, names: Sequence[str],
-    means: Callable[[Doubles], Doubles], gradients: Callable[[Doubles], Doubles],
-) -> Margins:  # fmt: skip
-    """Return effects of all variables: of a number per unit, of levels from the first.
+def changes(spec: FormulaSpec, source: RowSource, names: Sequence[str]) -> Iterator[Change]:
+    """Change each variable: a number by a little, levels from the first.
 
     A variable that is nowhere but in an offset has no coefficient, and is left out.
 
     names: columns of rows, the intercept among them.
-    means: of rows, shape (n, ...); gradients: of these, shape (n, ..., c).
     """
-    found = list(_changes(spec, source, names))
-    return Margins(
-        [change.label for change in found],
-        np.array([change.per_unit(means) for change in found]),
-        np.array([change.per_unit(gradients) for change in found]),
-    )
-
-
-def _changes(spec: FormulaSpec, source: RowSource, names: Sequence[str]) -> Iterator[_Change]:
     for name in spec.regressors:
         factors = [f for f in spec.factors if name in f.variables]
         if all(f.offset for f in factors):
@@ -86,7 +64,7 @@ def _changes(spec: FormulaSpec, source: RowSource, names: Sequence[str]) -> Iter
 def _changed(
     spec: FormulaSpec, source: RowSource, names: Sequence[str], name: str,
     values: tuple[Level, Level] | None,
-) -> _Change:  # fmt: skip
+) -> Change:  # fmt: skip
     lows: list[Doubles] = []
     highs: list[Doubles] = []
     widths: list[Doubles] = []
@@ -111,7 +89,7 @@ def _changed(
             found.append(X[kept][:, [place[column] for column in names]])
     if not sum(len(width) for width in widths):
         raise ArgumentError("data", "has no complete row to average over")
-    return _Change(name, np.concatenate(lows), np.concatenate(highs), np.concatenate(widths))
+    return Change(name, np.concatenate(lows), np.concatenate(highs), np.concatenate(widths))
 
 
 def _all(level: Level, rows: int) -> Cells:
@@ -124,15 +102,15 @@ def _all(level: Level, rows: int) -> Cells:
 def marginal_effects(fit: Fitted, data: Any, alpha: float) -> pd.DataFrame:
     """Return average marginal effects with standard errors by the delta method."""
     family, covariance = fit.family, fit._known_covariance
-    found = average_effects(
-        *bound_source(fit.formula, fit.schema, data, fit.names), fit.names,
-        lambda X: family.mean(X @ fit.estimates),
-        lambda X: family.slope(X @ fit.estimates)[:, None] * X,
-    )  # fmt: skip
+    found = list(changes(*bound_source(fit.formula, fit.schema, data, fit.names), fit.names))
+    effects = np.array([change.per_unit(lambda X: family.mean(X @ fit.estimates))
+                        for change in found])  # fmt: skip
+    matrix = [change.per_unit(lambda X: family.slope(X @ fit.estimates)[:, None] * X)
+              for change in found]  # fmt: skip
     related = covariances_known(covariance, fit.names)
-    matrix = found.gradients.reshape(-1, len(fit.names))
     # A coefficient without an error matters to the effects that depend on it.
-    error = errors_where_known(matrix, covariance, related=related)
-    tests = wald_columns(found.effects, error, fit.law, alpha)
-    table = {"dy/dx": found.effects, "std err": error, **tests}
-    return pd.DataFrame(table, index=pd.Index(found.labels, name="term"))
+    error = errors_where_known(
+        np.reshape(matrix, (-1, len(fit.names))), covariance, related=related
+    )
+    table = {"dy/dx": effects, "std err": error, **wald_columns(effects, error, fit.law, alpha)}
+    return pd.DataFrame(table, index=pd.Index([change.label for change in found], name="term"))

@@ -24,6 +24,7 @@ from dpreg.faces.bridge.rows import packed
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.classes import OfClasses
 from dpreg.results.effect import below
+from dpreg.results.margins import Change
 from dpreg.results.models import Model
 from dpreg.results.moment_models import (
     correlations,
@@ -121,6 +122,13 @@ def _rows(request: Sent) -> Doubles:
     return np.frombuffer(request["rows"], "<f8").reshape((int(request["count"]), -1), order="F")
 
 
+def _changes(request: Sent) -> list[Change]:
+    """Rows with the lower value of a variable, then with the higher, one variable after another."""
+    width = np.frombuffer(request["widths"], "<f8").reshape((int(request["changes"]), -1))
+    rows = _rows(request).reshape((len(width), 2, width.shape[1], -1))
+    return [Change("", low, high, by) for (low, high), by in zip(rows, width, strict=True)]
+
+
 def _survival(fit: dpreg.DPSurvival, request: Sent) -> dict[str, Doubles]:
     X = _rows(request)
     curves = fit._curves(X, request["alpha"], simultaneous=bool(request["simultaneous"]))
@@ -169,7 +177,7 @@ _ANSWERS: dict[str, tuple[Callable[[str], Any], Callable[[Any, Sent], Any]]] = {
         _classes_of,
         lambda fit, of: fit._intervals(_rows(of), of["alpha"]).transpose(1, 0, 2),
     ),
-    "effects": (_classes_of, lambda fit, of: fit._effects_table(_rows(of), of["alpha"])),
+    "effects": (_classes_of, lambda fit, of: fit._effects_table(_changes(of), of["alpha"])),
     "moments_lm": (_MOMENTS, _moments_lm),
     "moments_r2": (
         _MOMENTS,
