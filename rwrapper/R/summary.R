@@ -61,7 +61,8 @@ print_stats <- function(stats, digits) {
   shown <- function(estimate, error) {
     if (!isTRUE(error > 1e-9 && error < 1e6)) return(format(estimate, digits = digits))
     places <- max(1 - floor(log10(error)), 0)
-    paste0(formatC(estimate, digits = places, format = "f"), " (s.e. ", formatC(error, digits = places, format = "f"), ")")
+    fixed <- formatC(c(estimate, error), digits = places, format = "f")
+    paste0(fixed[1L], " (s.e. ", fixed[2L], ")")
   }
   cat("R-squared: ", shown(stats$rsquared, stats$rsquared_error), ", sigma: ",
       shown(sigma, stats$scale_error / (2 * sigma)), "\n", sep = "")
