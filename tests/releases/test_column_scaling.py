@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpreg import _core
+from dpreg.data.crossed import Crossed
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales, share_for
@@ -122,6 +123,30 @@ def test_indicators_of_levels_are_centred_at_their_shares():
     assert scales.scale[:2].tolist() == [0.5, 0.5]
     (part,) = [part for part in noise.parts if part.label == "number of rows of each level"]
     assert part.sensitivity == 1
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_products_with_levels_are_not_counted_and_have_scales_of_what_they_are_made_of(given):
+    rng = np.random.default_rng(5)
+    level = rng.choice(3, 5_000, p=[0.6, 0.3, 0.1])
+    x, b, c = rng.normal(2000.0, 8.0, 5_000), 1.0 * (level == 1), 1.0 * (level == 2)
+    X = np.column_stack([x, b, c, x * b, x * c])
+    bounds = np.full((6, 2), np.nan)
+    bounds[1:3] = 0.0, 1.0
+    if given:
+        bounds[0] = 1970.0, 2030.0
+    crossed = (Crossed(0, np.array([1, 2]), np.array([3, 4])),)
+    scales, noise = scales_of(
+        X, rng.standard_normal(5_000), bounds=bounds, levels=(np.arange(1, 3),), crossed=crossed
+    )
+    part = next(part for part in noise.parts if part.label == SIZES)
+    assert part.sensitivity == pytest.approx(_core.counts_sensitivity(np.ones(2 - given)))
+    np.testing.assert_array_equal(scales.centre[3:5], scales.centre[1:3] * scales.centre[0])
+    assert scales.scale[3:5] == pytest.approx(1_000, rel=0.1)
+    assert (scales.low[3:5] == 0).all()
+    assert (scales.high[3:5] == scales.high[0]).all()
+    assert scales.trusted.all()
+    assert (scales.given[3:5] == given).all()
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])

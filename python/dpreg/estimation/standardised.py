@@ -12,6 +12,7 @@ from dpreg.base.families import Family
 from dpreg.base.passes import expect
 from dpreg.base.text import counted
 from dpreg.data.bounds import column_bounds, level_places, wide_places
+from dpreg.data.crossed import crossed_columns
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import NOTHING_MORE, Allowance, Declined, Release
@@ -210,7 +211,7 @@ def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
     terms = design.terms
     return column_scales(
         design, noise, column_bounds(terms), events=terms.family.events,
-        levels=level_places(terms), wide=wide_places(terms),
+        levels=level_places(terms), wide=wide_places(terms), crossed=tuple(crossed_columns(terms)),
     )  # fmt: skip
 
 

@@ -102,8 +102,9 @@ class ByArm:
     def terms(self, response: str, of: Terms, family: Family) -> Terms:
         """Return the terms of the rows: levels are levels again, of both arms together."""
         treatment, *others = of.names
+        # No products by their names: numbers of one arm are about their means already.
         names = [
-            f"{treatment}:{others[j]}" if arm == TREATED else others[j]
+            f"({others[j]}) if {treatment}" if arm == TREATED else others[j]
             for j, arm in zip(self.covariates, self.arms, strict=True)
         ]
         terms = replace(with_levels(terms_of(response, of.names, family), of))

@@ -24,6 +24,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument
 from dpreg.base.passes import expect
 from dpreg.data.bounds import column_bounds, level_places, wide_places
+from dpreg.data.crossed import crossed_columns
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.periods import RowsOfPeriods
@@ -114,7 +115,8 @@ def release_hazards(
     # The time, the event and when a record entered are in the table.
     bounds[[*range(first), -1]] = 0.0, 1.0
     levels, wide = level_places(design.terms), wide_places(design.terms)
-    records = column_scales(design, noise, bounds, levels=levels, wide=wide)
+    crossed = tuple(crossed_columns(design.terms))
+    records = column_scales(design, noise, bounds, levels=levels, wide=wide, crossed=crossed)
     table = _table(design, rows, noise)
     scales = _row_scales(records, rows, terms, table)
     of_rows = expanded(design, rows, rows.periods.count, noise.rows, terms, order=rows.order)

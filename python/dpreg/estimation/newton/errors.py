@@ -10,12 +10,12 @@ from scipy import special
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.bent import HIDDEN, bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
+from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
-from dpreg.estimation.releases.two_values import only_two, two_values
 from dpreg.estimation.standardised import Standardised
 
 # A coordinate in which no root was found may be so many times as far off as the last step was.
@@ -131,13 +131,14 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
 def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     """Lengthen errors, by `bent_factors`, where scores are not straight lines in an interval."""
     units, model = begun.telling_units, fit.model
-    regressors, first = two_values(begun.scales, units), int(units.intercept)
-    theta = model.found.change @ fit.path.theta
-    centre = float(theta @ regressors.means) + model.offset
-    known = error.sampling + error.privacy
-    flat = _flattened(fit, groups(begun, model), np.ptp(regressors.values, axis=0))
+    of, first = regressors(begun.design.terms, begun.scales, units), int(units.intercept)
+    change = of.slopes(model.found.change)
+    theta, back = change @ fit.path.theta, of.slopes(np.eye(len(change)))
+    centre = float(theta @ of.two.means) + model.offset
+    known = back @ (error.sampling + error.privacy) @ back.T
+    flat = _flattened(fit, change, groups(begun, model), np.ptp(of.two.values, axis=0))
     errors = flat * np.sqrt(np.diag(known))
-    factors, still = bent_factors(model.family, centre, theta, regressors, errors)
+    factors, still = bent_factors(model.family, centre, theta, of.two, errors)
     factors = factors * flat
     # Others follow the score, which goes no farther for that, and not the coefficient.  What is
     # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
@@ -146,22 +147,24 @@ def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     apart[:first, first:] = -still[first:] * (factors - 1)[first:]
     known[:first, first:] = known[first:, :first] = 0.0
     # The last step was shorter by as much as the curvature is less than thought.
-    step = model.found.change @ (fit.path.inverse @ fit.path.observations[-1].score)
+    step = change @ (fit.path.inverse @ fit.path.observations[-1].score)
     left = np.diag((flat - 1) * step)
     left[:first, first:] = -(still * np.diag(left))[first:]
-    return replace(error, hidden=error.hidden + apart @ known @ apart.T + left @ left.T)
+    more = of.rows @ (apart @ known @ apart.T + left @ left.T) @ of.rows.T
+    return replace(error, hidden=error.hidden + more)
 
 
-def _flattened(fit: Fit, of: Groups | None, apart: Doubles) -> Doubles:
+def _flattened(fit: Fit, change: Doubles, of: Groups | None, apart: Doubles) -> Doubles:
     """Return how many times the curvature that a path has is that where it ended, at least 1.
 
     Of each coefficient; other than 1 for regressors of two values that are no levels, whose groups
     a path does not follow.  Where all rows with one of them have the outcome scores fall to 0 and
     stay there: those on the way are as of a root, and nothing says how far beyond it may be.
 
+    change: what coordinates are multiplied by to give slopes.
     apart: distance between the values of each regressor.
     """
-    times, change = np.ones(len(apart)), fit.model.found.change
+    times = np.ones(len(apart))
     if of is None:
         return times
     mean = of.average(fit.model.family.curvature, fit.path.theta)[~of.levels].reshape(-1, 2)
@@ -183,19 +186,18 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
 
     count: the first columns, so many, are covariates.
     """
-    scales, units, change = begun.scales, begun.telling_units, fit.model.found.change
-    regressors, slopes = two_values(scales, units), change @ fit.path.theta
-    shares = np.maximum(regressors.shares, _NOTHING)
-    apart = np.ptp(regressors.values, axis=0)
+    units = begun.telling_units
+    of, first = regressors(begun.design.terms, begun.scales, units), int(units.intercept)
+    change, back = of.slopes(fit.model.found.change), of.slopes(np.eye(len(of.rows)))
+    slopes, shares = change @ fit.path.theta, np.maximum(of.two.shares, _NOTHING)
+    apart = np.ptp(of.two.values, axis=0)
     events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
     found = events * (1 - events) * apart**2
     thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
-    first, known = int(units.intercept), error.sampling + error.privacy
-    two = np.zeros(len(slopes), dtype=bool)
-    two[first:] = only_two(scales, units)
-    flat = thought > np.where(two, _FLAT_HAZARD, _MOST_FLAT) * found
-    flat |= two & (np.sqrt(np.diag(known)) * apart > _ALL_EVENTS)
+    known = back @ (error.sampling + error.privacy) @ back.T
+    flat = thought > np.where(of.only, _FLAT_HAZARD, _MOST_FLAT) * found
+    flat |= of.only & (np.sqrt(np.diag(known)) * apart > _ALL_EVENTS)
     flat[:first] = False
     flat[first:] &= units.columns < count
-    more = (HIDDEN - 1) * flat
-    return replace(error, hidden=error.hidden + known * np.outer(more, more))
+    more = of.rows * ((HIDDEN - 1) * flat)
+    return replace(error, hidden=error.hidden + more @ known @ more.T)

@@ -11,6 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.data.bounds import level_places
 from dpreg.estimation.inference.covariance import at_least
+from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.linearised import (
     MOST_SPREAD,
     NODES,
@@ -19,7 +20,6 @@ from dpreg.estimation.newton.linearised import (
     normal_curvature,
 )
 from dpreg.estimation.newton.norm_tail import best_limit
-from dpreg.estimation.releases.two_values import only_two, two_values
 from dpreg.estimation.standardised import Standardised
 
 # Least curvature of rows as if all were normal, as a share of the mean.
@@ -167,7 +167,8 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     if model.white is None:
         return None
     scales, units, terms = begun.scales, begun.telling_units, begun.design.terms
-    values, first = two_values(scales, units), int(units.intercept)
+    with_products, first = regressors(terms, scales, units), int(units.intercept)
+    values = with_products.two
     # Along directions that were not seen rows are alike.
     unseen = np.linalg.svd(model.found.unseen, full_matrices=False)[0]
     seen = np.eye(len(values.means)) - unseen @ unseen.T
@@ -180,10 +181,9 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     told = np.diag(seen) > _SEEN if first else np.zeros(len(seen), dtype=bool)
     factors = [first + np.flatnonzero(np.isin(units.columns, of)) for of in level_places(terms)]
     others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
-    only = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
     means, shares = [np.zeros((0, len(constant)))], [np.zeros(0)]
     of, levels = list[int](), list[bool]()
-    pairs = others[only[others] & told[others]]
+    pairs = others[with_products.only[others] & told[others]]
     for number, places in enumerate([*factors, *pairs[:, None]]):
         here = places[told[places]]
         high = values.values[1, here]
@@ -203,7 +203,7 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
         levels += [number < len(factors)] * len(part)
     of_factor, mean = np.array(levels, dtype=bool), np.concatenate(means)
     effects = np.vstack([
-        values.farther[others, None] * model.found.change[others],
+        values.farther[others, None] * with_products.slopes(model.found.change)[others],
         (mean[of_factor] - constant) @ model.white,
     ])  # fmt: skip
     return Groups(

@@ -12,6 +12,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family, NegativeBinomial
 from dpreg.data.design import Terms
 from dpreg.estimation.inference.covariance import at_least
+from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.working_model import loss_of
 from dpreg.estimation.releases.dispersion import first_alpha
@@ -19,7 +20,6 @@ from dpreg.estimation.releases.quantised import SQUARED, RowLoss
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
-from dpreg.estimation.releases.two_values import two_values
 
 # For integrals over a normal variable.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
@@ -125,7 +125,8 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     size = float(np.linalg.norm(slopes))
     centre, spread = _start(family, mean if units.intercept else None, size)
     along = slopes / max(size, np.finfo(float).tiny)
-    effects = two_values(scales, units).farther[:, None] * found.change
+    own = regressors(terms, scales, units)
+    effects = own.two.farther[:, None] * own.slopes(found.change)
     # Regressors are no normal ones, and a level of few rows may have all events.
     most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
     spread = min(spread, most)

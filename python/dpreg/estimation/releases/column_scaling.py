@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
+from dpreg.data.crossed import Crossed
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_sizes import (
@@ -85,6 +86,7 @@ def column_scales(
     events: bool = False,
     levels: tuple[Integers, ...] = (),
     wide: Integers = _NONE,
+    crossed: tuple[Crossed, ...] = (),
 ) -> Scales:
     """Find centre and scale of the regressors and, last, of the response.
 
@@ -99,6 +101,7 @@ def column_scales(
         again where few have, or have not.
     levels: places of the indicators of each factor, whose bounds are 0 and 1.
     wide: columns whose bounds may be wide.
+    crossed: columns that are others times levels, whose scales follow from theirs.
 
     Privacy
     -------
@@ -106,7 +109,8 @@ def column_scales(
     proof : column_scaling.md
     """
     given = np.asarray(np.isfinite(bounds).all(axis=1))
-    searched = np.flatnonzero(~given)
+    products = [int(j) for of in crossed for j in of.products]
+    searched = np.setdiff1d(np.flatnonzero(~given), products)
     number, cells, within = rows.total(SizeCounts((searched, wide)))
     looked_at = set(searched.tolist())
     having = released_events(rows.total(EventCounts()), noise, _COUNT) if events else None
@@ -174,6 +178,11 @@ def column_scales(
     spread[still] = 0.0
     if levels:
         spread[places] = centre[places] * (1 - centre[places]) * precision
+    for of in crossed:
+        given[of.products], spread[of.products] = given[of.of], spread[of.of]
+        low[of.products], high[of.products] = min(low[of.of], 0.0), max(high[of.of], 0.0)
+        centre[of.products] = centre[of.levels] * centre[of.of]
+        scale[of.products] = LEVEL_SCALE * np.hypot(centre[of.of], scale[of.of])
     return Scales(
         low=low,
         high=high,

@@ -38,10 +38,10 @@ def two_values(scales: Scales, units: StandardUnits) -> TwoValues:
     Values are between the mean and the limits, as far as the variance has them: an indicator has
     its own, and a column that is long on one side is so still.
     """
-    columns, least = units.columns, np.finfo(float).tiny
+    columns, least = units.columns, np.sqrt(np.finfo(float).tiny)
     centre = scales.centre[columns]
     below, above = _apart(scales, units)
-    nearer = np.minimum(scales.scale[columns] / np.sqrt(np.maximum(below * above, least)), 1.0)
+    nearer = np.minimum(scales.scale[columns] / np.maximum(_most_spread(below, above), least), 1.0)
     nearer[only_two(scales, units)] = 1.0
     means = (centre - units.centre) / units.scale
     values = means + np.stack([-below, above]) * nearer / units.scale
@@ -62,7 +62,7 @@ def only_two(scales: Scales, units: StandardUnits) -> Flags:
     Bhatia and Davis (2000), "A better bound on the variance".
     """
     below, above = _apart(scales, units)
-    return np.asarray(scales.scale[units.columns] ** 2 > _ONLY**2 * below * above)
+    return np.asarray(scales.scale[units.columns] > _ONLY * _most_spread(below, above))
 
 
 def skewed(scales: Scales, units: StandardUnits) -> Flags:
@@ -90,6 +90,11 @@ def about_skewed(scales: Scales, units: StandardUnits, names: tuple[str, ...]) -
         "logarithm of the hazard is not linear, coefficients are mainly those of other persons: "
         f"try log({found[0]}), or levels",
     )
+
+
+def _most_spread(below: Doubles, above: Doubles) -> Doubles:
+    """Return the largest deviation of values between limits so far from their mean."""
+    return np.asarray(np.sqrt(below) * np.sqrt(above))
 
 
 def _apart(scales: Scales, units: StandardUnits) -> tuple[Doubles, Doubles]:

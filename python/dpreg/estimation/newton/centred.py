@@ -1,0 +1,169 @@
+"""Regressors, products of which are about their means.  All of it is public."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dpreg.base.arrays import Doubles, Flags, Integers
+from dpreg.data.bounds import level_places
+from dpreg.data.crossed import crossed_columns
+from dpreg.data.design import Terms
+from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.releases.two_values import TwoValues, only_two, two_values
+
+_SQUARE = re.compile(r"I\((?P<of>.+) \*\* 2\)")
+# A regressor is taken about its mean where that is so many deviations from 0: others are hardly
+# correlated with their products.
+_FAR = 1.0
+# and no more than this, where doubles still have what is not shared; squares of it where the other
+# is a level.  Without, slopes of 8e15 and less than 100 more with levels missed by 30 errors.
+_ROUNDED = 1e4
+# Released sizes of two regressors and of their product agree to this factor, or one was not found.
+_NEAR = 4.0
+
+
+class _Factor(NamedTuple):
+    """A regressor of a product."""
+
+    place: int  # Among the coefficients.
+    about: float  # What is taken off.
+    size: float  # Of what is left.
+
+    @property
+    def root(self) -> float:
+        """Root mean square."""
+        return math.hypot(self.about, self.size)
+
+    @property
+    def far(self) -> float:
+        """How many deviations its mean is from 0."""
+        return abs(self.about) / self.size if self.size > 0 else math.inf
+
+    @property
+    def taken(self) -> _Factor:
+        """As it is in a product."""
+        return self if self.far > _FAR else _Factor(self.place, 0.0, self.root)
+
+
+class _Product(NamedTuple):
+    """A product of two regressors, or a square, about means."""
+
+    place: int  # Among the coefficients.
+    row: Doubles  # Shape (w,): what standardised rows are multiplied by.
+    # value, share: it is so far from 0 in a share of the rows.
+    value: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regressors:
+    """Standardised rows, in which squares and products are about means."""
+
+    rows: Doubles  # Shape (w, w): what standardised rows are multiplied by.
+    two: TwoValues
+    only: Flags  # Shape (w,): those that have two values, and hardly any other.
+    # Places in X of levels, and places among the coefficients of a regressor times each.
+    crossed: tuple[tuple[Integers, Integers], ...]
+
+    def slopes(self, theta: Doubles) -> Doubles:
+        """Return coefficients of these, given those of standardised rows, shape (w, ...)."""
+        return np.asarray(np.linalg.solve(self.rows, theta))
+
+
+def regressors(terms: Terms, scales: Scales, units: StandardUnits) -> Regressors:
+    """Return regressors, squares and products of which are about released means.
+
+    Of x and x^2, or of x, z and x z, only what they do not share tells their coefficients apart.
+    Noise in second moments hides it, and where it does not, what is seen of it is mostly too large.
+    With columns as they are, a year and its square had no error in 20,000 rows in .6 of fits, a
+    year with its products with levels in all, and .80 of the slopes of an age and its square in
+    10,000 wages were covered, for .93 with this.  With cubes beside squares, made so or as they
+    are, there were more coefficients without an error than before.
+
+    units: of the columns that are used.
+    """
+    two, first = two_values(scales, units), int(units.intercept)
+    only = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
+    rows, means = np.eye(units.width), two.means.copy()
+    values, shares = two.values.copy(), two.shares.copy()
+    made, crossed = list[_Product](), list[tuple[Integers, Integers]]()
+    if first:
+        made += _pairs(terms, units)
+        for levels, products in _crossed(terms, units):
+            crossed.append((levels, np.array([product.place for product in products])))
+            made += products
+    for at, row, value, share in made:
+        rows[:, at], means[at], only[at] = row, 0.0, False
+        values[:, at], shares[:, at] = (-value, value), share / 2
+    return Regressors(rows, TwoValues(means, values, shares), only, tuple(crossed))
+
+
+def _pairs(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
+    """Products of two regressors of which one is far from 0, and squares.
+
+    Those of two levels are levels, which is what their counts are of.  Taken for others, no
+    coefficient of 20,000 rows of a logistic model of g * h, one level of which most rows had, had
+    an error.
+    """
+    names = (*terms.names, terms.response)
+    place = {names[j]: 1 + k for k, j in enumerate(units.columns)}
+    levels = {terms.names[j] for of in level_places(terms) for j in of}
+    for name, at in place.items():
+        if name in levels:
+            continue
+        square = _SQUARE.fullmatch(name)
+        pair = (square["of"],) * 2 if square else tuple(name.split(":"))
+        if len(pair) != 2 or f"I({pair[0]} ** 3)" in place or not place.keys() >= set(pair):
+            continue
+        one, two, both = (_factor(units, place[of]) for of in (*pair, name))
+        if _FAR < max(one.far, two.far) < _ROUNDED and _agree(one.root, two.root, both.root):
+            row = _about(units, at, one.taken, two.taken)
+            row[0] -= square is not None
+            yield _Product(at, row / math.sqrt(2) if square else row, 1.0, 1.0)
+
+
+def _crossed(terms: Terms, units: StandardUnits) -> Iterator[tuple[Integers, list[_Product]]]:
+    """Products of a regressor with the indicators of levels, in the order of these."""
+    place = {int(j): 1 + k for k, j in enumerate(units.columns)}
+    for crossed in crossed_columns(terms):
+        if not place.keys() >= {crossed.of, *crossed.levels, *crossed.products}:
+            continue
+        products, of = [], _factor(units, place[crossed.of])
+        if of.far > _ROUNDED**2:
+            continue
+        for level, product in zip(crossed.levels, crossed.products, strict=True):
+            here, at = _factor(units, place[level]), place[product]
+            least, most = sorted((here.about, 1 - here.about))
+            row = _about(units, at, of, here)
+            products.append(_Product(at, row, most / here.size, max(least, 0.0) / most))
+        yield crossed.levels, products
+
+
+def _factor(units: StandardUnits, place: int) -> _Factor:
+    return _Factor(place, float(units.centre[place - 1]), float(units.scale[place - 1]))
+
+
+def _agree(first: float, second: float, product: float) -> bool:
+    """Whether the size of a product is about what it would be."""
+    return first > 0 and second > 0 and 1 / _NEAR < product / first / second < _NEAR
+
+
+def _about(units: StandardUnits, product: int, one: _Factor, two: _Factor) -> Doubles:
+    """Return what rows are multiplied by to give a product of two about their means, over sizes.
+
+    (x - m) (z - n) = x z - n x - m z + m n, where what is multiplied is in standard units.
+    """
+    (first, mean, size), (second, other, by) = one, two
+    row = np.zeros(units.width)
+    row[0] = mean / size * (other / by)
+    for place, times in (product, 1.0), (first, -other), (second, -mean):
+        row[0] += times / size / by * units.centre[place - 1]
+        row[place] += times / size / by * units.scale[place - 1]
+    return row
