@@ -182,7 +182,7 @@ def of_kind(monkeypatch):
 @pytest.mark.slow
 def test_what_is_wrong_with_sampled_steps_is_found(name, of_kind):
     """Samples of neighbours are coupled: the same rows are in both."""
-    of_kind(replay_options._dpsgd)
+    of_kind(replay_options.random_dpsgd)
     assert replay(2, seed=4, shrink=False).holds
     (mutant,) = (one for one in MUTANTS if one.name == name)
     found = found_after(mutant, 4)
@@ -191,7 +191,7 @@ def test_what_is_wrong_with_sampled_steps_is_found(name, of_kind):
 
 
 def test_a_factor_more_than_was_paid_for_is_found(of_kind, monkeypatch):
-    of_kind(replay_options._moments)
+    of_kind(replay_options.random_moments)
     monkeypatch.setattr(replay_varied, "_FACTORS_SHARE", 1.0)
     assert replay(10, seed=4, shrink=False).holds
     with contextlib.ExitStack() as stack:
@@ -215,7 +215,7 @@ def test_a_table_is_the_same_wherever_it_is_held(container):
 def test_a_row_that_counts_twice_in_a_partition_is_found(of_kind, monkeypatch):
     """The leak of planted.py that rows in one place do not show."""
     pytest.importorskip("dask")
-    of_kind(replay_options._moments)
+    of_kind(replay_options.random_moments)
     monkeypatch.setattr(replay_varied, "_FILES_SHARE", 1.0)
     monkeypatch.setattr(replay_varied, "FILES", ("dask",))
     (leak,) = (leak for leak in LEAKS if leak.name == "a row that counts twice over partitions")

@@ -2,9 +2,9 @@
 
 Three kinds: *exact* (a law over all neighbours of small worlds), *black box* (runs of the
 shipped function on two neighbours, and a lower bound on the privacy loss) and *grey
-box* (what each stage of a fit loses on the worst rows, the stages before it made to
-agree).  ``dpreg audit`` runs them.  ``dpreg audit --replay`` does the last for random calls and
-tables, ``dpreg audit --black-box`` the second for whole calls.  Audits replace functions of this
+box* (what each stage of a random call loses on neighbouring tables, the stages before it
+made to agree).  ``dpreg audit`` runs them.  ``dpreg audit --replay`` does the last for calls of all
+kinds, ``dpreg audit --black-box`` the second for whole calls.  Audits replace functions of this
 process while they run: do not fit anything at the same time.
 """
 
@@ -18,8 +18,7 @@ from dpreg.audit import (
     counts,
     exact,
     frank_wolfe,
-    recorded_checks,
-    rows_made,
+    replayed_checks,
     sampled,
     selections,
 )
@@ -42,8 +41,8 @@ __all__ = [
 
 CHECKS: dict[str, Check] = {
     check.name: check
-    for module in (exact, recorded_checks, counts, containers, behaviour, sampled, selections,
-                   frank_wolfe, rows_made)
+    for module in (exact, replayed_checks, counts, containers, behaviour, sampled, selections,
+                   frank_wolfe)
     for check in vars(module).values()
     if isinstance(check, Check)
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Audits of private Frank-Wolfe: its steps, its screening, and whole fits on replayed paths."""
+"""Audits of private Frank-Wolfe: its steps, its screening, and what a replayed path loses."""
 
 from __future__ import annotations
 
@@ -11,38 +11,10 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit._finding import Check, Effort, Finding
-from dpreg.audit.recorded import finding_of, run_of
 from dpreg.audit.recordings import Leak, Recording
 from dpreg.audit.sampled import sampled_finding
-from dpreg.audit.worlds import hostile_pairs, person_pair
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.methods import FrankWolfe
 from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
-
-_BOUNDS = {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "y": (-1.0, 1.0)}
-
-
-@partial(Check, "frank_wolfe")
-def fits(effort: Effort) -> Finding:
-    """Whole fits: Gaussian stages, and what the row moves the scores along the path."""
-    response = {"y": _BOUNDS["y"]}
-    methods = (
-        (FrankWolfe(steps=20), response),
-        (FrankWolfe(steps=20), _BOUNDS),
-        (FrankWolfe(screen="rnm"), response),
-    )
-    pairs = hostile_pairs() if effort.scale >= 1 else hostile_pairs()[:3]
-    runs = [
-        run_of(method, formula, pair, bounds=bounds)
-        for (method, bounds), formula, pair in itertools.product(
-            methods, ("y ~ a + b", "y ~ 0 + a + b"), pairs
-        )
-    ]
-    runs += [
-        run_of(method, "y ~ a + b", person_pair(40), unit="person", bounds=bounds)
-        for method, bounds in methods
-    ]
-    return finding_of("frank_wolfe", runs, zcdp_loss)
 
 
 def zcdp_loss(first: Recording, second: Recording, claim: tuple[float, float]) -> float:

@@ -9,34 +9,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpreg import _core
-from dpreg.audit._finding import Finding
 from dpreg.audit.recordings import AS_DRAWN, Call, Leak, Luck, Recording
 from dpreg.audit.replay_calls import PublicCall
 from dpreg.audit.watches import watching
 from dpreg.audit.worlds import Pair
-from dpreg.base.families import GAUSSIAN
-from dpreg.estimation.base import Method
 from dpreg.privacy.gdp import gdp_epsilon
 
 # epsilon and delta
 Claim = tuple[float, float]
-# A call, whose claim is that of a finding, and the neighbours.
-Run = tuple[PublicCall, Pair]
-
-
-def run_of(method: Method, formula: str, pair: Pair, inference: bool = True, **asked: Any) -> Run:
-    """Return a fit, with a selection of one column before it if there is one."""
-    k = {"k": 1} if "select" in asked else {}
-    options = {"family": GAUSSIAN, "method": method, "inference": inference, **k, **asked}
-    return PublicCall("dp_glm", formula, (1.0, 1e-5), options), pair
 
 
 def replayed(call: PublicCall, pair: Pair, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
@@ -196,26 +181,3 @@ def share_of_range(mine: Call, theirs: Call) -> float:
         return float(max(shares))
     made_for = float(mine.public.get("range", _core.VOTE_RANGE))
     return float(np.ptp(mine.private - theirs.private)) / made_for
-
-
-Loss = Callable[[Recording, Recording, Claim], float]
-
-
-def finding_of(
-    mechanism: str, runs: Iterable[Run], loss: Loss, claim: Claim = (1.0, 1e-5)
-) -> Finding:
-    """Replay `runs`; the largest loss, of the first that loses more than is claimed if one does."""
-    found = Finding(mechanism, "grey box", *claim)
-    for asked, pair in runs:
-        call = replace(asked, claim=claim)
-        remark = f"{call}, {pair.label}"
-        try:
-            first, second = replayed(call, pair)
-            if first.outcome.startswith("refused"):
-                raise Leak(first.outcome)
-            found = found.after(loss(first, second, claim), remark)
-        except Leak as leak:
-            found = found.after(math.inf, f"{remark}: {leak}"[:300])
-        if not found.holds:
-            break
-    return found

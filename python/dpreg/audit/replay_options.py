@@ -44,7 +44,7 @@ _FORMULAS = (
 _OFFSETS = ("y ~ a + offset(b)", "y ~ a + offset(log(t))", "y ~ 0 + a + c + offset(t)")
 _PANELS = ("y ~ a + b | who", "y ~ a | who", "y ~ a | who + p")
 _TERMS = ("y ~ a + b", "y ~ a + b + t", "y ~ a + c + t", "y ~ a + poly(b, 2, raw=True)")
-_FAMILIES = (
+FAMILIES = (
     BINOMIAL, BINOMIAL, PROBIT, CLOGLOG, POISSON, POISSON, GAMMA, NegativeBinomial(0.5),
     NegativeBinomial(), Quantile(0.5), Quantile(0.9), GAUSSIAN,
 )  # fmt: skip
@@ -66,12 +66,12 @@ def _without(call: PublicCall, *names: str) -> dict[str, Any]:
     return {name: value for name, value in call.options.items() if name not in names}
 
 
-def _boosted(rng: Generator) -> BoostedAdaSSP:
+def boosted(rng: Generator) -> BoostedAdaSSP:
     return BoostedAdaSSP() if rng.random() < 0.8 else BoostedAdaSSP(rounds=3, average=1)
 
 
-def _auto(rng: Generator) -> PublicCall:
-    call = _fit(rng, "dp_lm", Auto(candidates=one_of(rng, (Auto().candidates, ("tukey",)))))
+def random_auto(rng: Generator) -> PublicCall:
+    call = random_fit(rng, "dp_lm", Auto(candidates=one_of(rng, (Auto().candidates, ("tukey",)))))
     options = _without(call, "fit_stats", "diagnostics", "start")
     return replace(call, options={**options, "inference": False})
 
@@ -84,7 +84,7 @@ def random_rare(rng: Generator) -> PublicCall:
     return PublicCall("dp_lm", formula, random_claim(rng), {"method": method, **inference})
 
 
-def _tukey(rng: Generator) -> PublicCall:
+def random_tukey(rng: Generator) -> PublicCall:
     models = one_of(rng, (None, 4, 30))
     method = TukeyEM(models=models, partition=one_of(rng, ("slots", "independent")))
     family = one_of(rng, (GAUSSIAN, GAUSSIAN, BINOMIAL, POISSON))
@@ -95,17 +95,17 @@ def _tukey(rng: Generator) -> PublicCall:
     return PublicCall("dp_glm", formula, random_claim(rng), with_levels(formula, options))
 
 
-def _dpsgd(rng: Generator) -> PublicCall:
+def random_dpsgd(rng: Generator) -> PublicCall:
     # Its noise takes seconds to find, once for each claim.
-    call = _fit(rng, "dp_lm", DPSGD(steps=3))
+    call = random_fit(rng, "dp_lm", DPSGD(steps=3))
     options = _without(call, *_MORE, "weights", "max_rows")
     claim = one_of(rng, ((1.0, 1e-5), (20.0, 1e-2)))
     return replace(call, claim=claim, options=options)
 
 
-def _frank_wolfe(rng: Generator) -> PublicCall:
+def random_frank_wolfe(rng: Generator) -> PublicCall:
     screen = one_of(rng, (None, "rnm"))
-    call = _fit(rng, "dp_lm", FrankWolfe(steps=int(rng.integers(1, 12)), screen=screen))
+    call = random_fit(rng, "dp_lm", FrankWolfe(steps=int(rng.integers(1, 12)), screen=screen))
     options = _without(call, *_MORE, "weights", "max_rows")
     return replace(call, options=options)
 
@@ -122,7 +122,9 @@ def _spelled_family(family: Family) -> dict[str, Any]:
 _MORE = ("fit_stats", "diagnostics", "weight_limit", "memory", "start")
 
 
-def _fit(rng: Generator, function: str, method: Any, family: Family | None = None) -> PublicCall:
+def random_fit(
+    rng: Generator, function: str, method: Any, family: Family | None = None
+) -> PublicCall:
     linear = family is None or family.least_squares
     kind = rng.random()
     panel = linear and kind < 0.15
@@ -152,7 +154,7 @@ def _fit(rng: Generator, function: str, method: Any, family: Family | None = Non
     return PublicCall(function, formula, random_claim(rng), _with_bounds(rng, formula, options))
 
 
-def _moments(rng: Generator) -> PublicCall:
+def random_moments(rng: Generator) -> PublicCall:
     formula = one_of(rng, [each for each in _FORMULAS if "0 +" not in each])
     options: dict[str, Any] = {}
     if rng.random() < 0.4:
@@ -179,7 +181,7 @@ def _select(rng: Generator) -> PublicCall:
     return PublicCall("dp_select", formula, (epsilon, one_of(rng, (0.0, delta))), options)
 
 
-def _selected(rng: Generator) -> PublicCall:
+def random_selected(rng: Generator) -> PublicCall:
     """A selection, then a fit."""
     formula, selector = one_of(rng, _TERMS), _selector(rng)
     selector = replace(selector, share=one_of(rng, (0.05, 0.5)))
@@ -215,10 +217,11 @@ def _arrays(rng: Generator) -> PublicCall:
 
 
 _KINDS: tuple[tuple[Callable[[Generator], PublicCall], int], ...] = (
-    (lambda rng: _fit(rng, "dp_lm", _boosted(rng)), 24),
-    (lambda rng: _fit(rng, "dp_glm", _boosted(rng), one_of(rng, _FAMILIES)), 30),
-    (lambda rng: _fit(rng, "dp_lm", AdaSSP()), 8), (_auto, 5), (_tukey, 4), (_dpsgd, 2),
-    (_frank_wolfe, 3), (_moments, 10), (_select, 6), (_selected, 5),
+    (lambda rng: random_fit(rng, "dp_lm", boosted(rng)), 24),
+    (lambda rng: random_fit(rng, "dp_glm", boosted(rng), one_of(rng, FAMILIES)), 30),
+    (lambda rng: random_fit(rng, "dp_lm", AdaSSP()), 8), (random_auto, 5), (random_tukey, 4),
+    (random_dpsgd, 2), (random_frank_wolfe, 3), (random_moments, 10), (_select, 6),
+    (random_selected, 5),
     (random_hazards, 4), (random_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
 )  # fmt: skip
 

@@ -14,7 +14,6 @@ from dpreg.audit.recorded import Claim
 from dpreg.audit.recordings import Call, Leak, Recording
 from dpreg.base.arrays import Doubles, Sums
 from dpreg.estimation.releases.quantised import MappedRows
-from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import opened
 
@@ -72,23 +71,11 @@ def sampled_loss(first: Recording, second: Recording, claim: Claim) -> float:
 
     What a table moved is not asked: a row that is nothing at one point may be much at another.
     """
-    spent = math.hypot(*(stage.mu for stage in first.stages))
-    grid = _GRID * max(1.0, claim[0])
-    return _loss(first, _stated(first), spent, claim, discretisation=grid)
-
-
-def moved_loss(first: Recording, second: Recording, claim: Claim) -> float:
-    """Loss at delta of all Gaussian releases and of the sampled steps, by what a table moved."""
-    moved, spent = _stated(first) * moved_share(first, second), first.mu_against(second)
-    return _loss(first, moved, spent, claim) if moved else gdp_epsilon(spent, claim[1])
-
-
-def _loss(first: Recording, moved: float, spent: float, claim: Claim, **precision: float) -> float:
-    """Loss of Gaussian releases of mu `spent`, and of steps whose sum a row moves so far."""
     public = _descent(first).public
-    rate = _core.poisson_rate(public["rate"])
-    multiplier, steps = public["sigma"] / moved, public["steps"]
-    return sampled_epsilon(multiplier, rate, steps, spent, claim[1], **precision)
+    spent = math.hypot(*(stage.mu for stage in first.stages))
+    multiplier, rate = public["sigma"] / _stated(first), _core.poisson_rate(public["rate"])
+    grid = _GRID * max(1.0, claim[0])
+    return sampled_epsilon(multiplier, rate, public["steps"], spent, claim[1], discretisation=grid)
 
 
 def _descent(recording: Recording) -> Call:

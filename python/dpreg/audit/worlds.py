@@ -26,13 +26,6 @@ def regression(rows: int, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame({"a": a, "b": b, "y": 1 + a - b + 0.1 * rng.standard_normal(rows)})
 
 
-def person_pair(persons: int, rows: int = 5) -> Pair:
-    """Return persons of two rows, and one more of `rows` rows all alike and extreme."""
-    base = regression(2 * persons).assign(person=np.repeat(np.arange(persons), 2))
-    row = pd.DataFrame({"a": [1.0], "b": [1.0], "y": [1.0], "person": [persons]})
-    return Pair(f"a person of {rows} rows", base, pd.concat([base, *([row] * rows)]))
-
-
 def hostile_pairs(rows: int = 60) -> tuple[Pair, ...]:
     """Pairs whose last row is as odd as a row can be; and tables of 0 and 1 rows."""
     base = regression(rows)
@@ -53,19 +46,6 @@ def hostile_pairs(rows: int = 60) -> tuple[Pair, ...]:
     )
     pairs.append(Pair("no row and one", base.iloc[:0], _with_row(base.iloc[:0], corner)))
     return tuple(pairs)
-
-
-def large_pairs() -> tuple[Pair, ...]:
-    """Pairs of so many rows that hardly anything is declined."""
-    base = regression(900)
-    extreme = pd.DataFrame({"a": [9.0], "b": [9.0], "y": [-99.0]})
-    missing = pd.DataFrame({"a": [np.nan], "b": [0.0], "y": [0.0]})
-    plain = pd.DataFrame({"a": [0.1], "b": [0.1], "y": [1.0]})
-    return (
-        Pair("an extreme row", base, pd.concat([base, extreme])),
-        Pair("a missing cell", base, pd.concat([base, missing])),
-        Pair("a row like others", base, pd.concat([base, plain])),
-    )
 
 
 def _with_row(table: pd.DataFrame, row: dict[str, float]) -> pd.DataFrame:

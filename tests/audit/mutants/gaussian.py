@@ -250,7 +250,7 @@ GAUSSIAN = [
     Mutant(
         "curvature with a part of its sensitivity",
         swapped(_core, "curvature_sensitivity", lambda real: lambda width: real(width) / 40),
-        ("least squares",),
+        ("families",),
     ),
     Mutant(
         "off-diagonal noise of a tenth of sigma",

@@ -32,14 +32,14 @@ SCALES = [
     Mutant(
         "what counts cost follows the true n",
         edited(column_scaling, "column_scales", ("float(count[0])", f"float({OPEN}(number)[0])")),
-        ("boosted_adassp",),
+        ("least squares",),
     ),
     Mutant(
         "signs and orders of magnitude from exact counts",
         edited(column_scaling, "_magnitudes",
                ("int(j): read_magnitudes(row, deviation) for j, row in zip(searched, counts,",
                 f"int(j): read_magnitudes(row, deviation) for j, row in zip(searched, {OPEN}(cells).astype(float),")),
-        ("boosted_adassp",),
+        ("least squares",),
     ),
     Mutant(
         "columns far from 0 by exact bins",
@@ -124,12 +124,12 @@ COORDINATES = [
     Mutant(
         "coordinates of the exact matrix",
         edited(whitening, "_look", ("np.linalg.eigh(moments.matrix)", "np.linalg.eigh((" + _EXACT_GRAM + ")[:-1, :-1])")),
-        ("boosted_adassp",),
+        ("least squares",),
     ),
     Mutant(
         "slopes of the exact matrix",
         edited(whitening, "_look", ("gram[:width, width:].sum", "(" + _EXACT_GRAM + ")[:width, width:].sum")),
-        ("boosted_adassp",),
+        ("least squares",),
     ),
     Mutant(
         "the curvature from the exact matrix",
@@ -157,7 +157,7 @@ SCORES = [
     Mutant(
         "a small study's limit from the exact residuals",
         edited(_fit, "_small", ("max(model.squares, LEAST_RESIDUAL)", "max(model.squares, LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(" + OPEN + "(rows.score(path.theta, 1e3))[0])))")),
-        ("boosted_adassp",),
+        ("least squares",),
     ),
     Mutant(
         "norms after a round are free",
@@ -181,13 +181,13 @@ SCORES = [
             edited(_newton, "newton_small", ("(1 - _FIRST_OF_TWO) * share", "share")),
             no_check(),
         ),
-        ("boosted_adassp",),
+        ("least squares",),
     ),
     Mutant(
         "a quantile begins where exact residuals have it",
         edited(quantiles, "begun_at_quantile",
                ("_quantiles(counts[0]", f"_quantiles({OPEN}(begun.design.total(cells))[0].astype(float)")),
-        ("least squares",),
+        ("families",),
     ),
 ]  # fmt: skip
 
