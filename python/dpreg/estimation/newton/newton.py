@@ -45,7 +45,7 @@ def newton(rounds: Rounds, share: float) -> Limits:
     guarantee : share mu^2 of `rounds.noise`
     proof : newton.md
     """
-    left, again = share, True
+    left, again = share, not rounds.limits.begins
     for number in itertools.count(len(rounds.path.observations)):
         enough = left > (_ENOUGH if again else _WORTH) and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
@@ -53,7 +53,8 @@ def newton(rounds: Rounds, share: float) -> Limits:
             label = f"norms of scores after round {number}"
             rounds.count(left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
-            again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
+            many = rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
+            again = again and ((loud and not ruled) or many)
         limit = rounds.limits.limit
         settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
         last = settled or rounds.steps_left < 2

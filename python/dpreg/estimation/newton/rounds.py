@@ -203,7 +203,7 @@ class Rounds:
         ones and back lead from one root to another.  Without this (and tails doubted by .25) .869
         for .881 of the least-squares slopes of 27 real tables were covered, 20,000 rows of each.
         """
-        if self.wider(limit):
+        if self.wider(limit) or self.limits.begins:
             return limit
         before = self.path.observations[-1].limit if self.path.observations else 0.0
         best = self.limits.best(self.noise.share(share), self.path.theta / self._sizes)
