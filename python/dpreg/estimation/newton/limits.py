@@ -89,8 +89,8 @@ class Limits:
         return min(self.limit, max(_USUAL_NORMS * self.norm, self.narrowest))
 
     def excess(self, limit: float) -> float:
-        """Return what norms exceed `limit` by, added up, as `doubted`; 0: that is not known."""
-        return 0.0 if self.tail is None else self.tail.excess(limit, self.doubted)
+        """Return what norms exceed `limit` by, added up, as expected; 0: that is not known."""
+        return 0.0 if self.tail is None else self.tail.excess(limit)
 
 
 def count_norms(

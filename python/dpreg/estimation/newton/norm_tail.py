@@ -177,9 +177,9 @@ class NormTail:
         over = np.maximum(self._middles[seen] - self._limits[:, None], 0.0)
         return np.asarray(over @ self._counts[seen])
 
-    def excess(self, limit: float, doubted: float = 0.0) -> float:
-        """Return what norms exceed `limit` by, added up; see `limit`."""
-        return float(np.interp(limit, self._limits, self._excess + doubted * self._doubt))
+    def excess(self, limit: float) -> float:
+        """Return what norms exceed `limit` by, added up, as expected."""
+        return float(np.interp(limit, self._limits, self._excess))
 
     def limit(self, mu: float, doubted: float = 0.0) -> float:
         """Return the limit at which sums with noise `limit` / `mu` are best.
@@ -196,7 +196,8 @@ class NormTail:
         reach = _DEVIATIONS * self._deviation
         most = max(float(counted.sum()), 0.0) + reach * math.sqrt(len(counted))
         least = max(float(surely.sum()) - reach * math.sqrt(len(surely)), 0.0)
-        return ScoreCut(most, least, self.excess(limit, 1.0))
+        doubt = float(np.interp(limit, self._limits, self._doubt))
+        return ScoreCut(most, least, self.excess(limit) + doubt)
 
 
 def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:

@@ -143,10 +143,6 @@ def column_scales(
         looked_at.update(wide.tolist())
     response, amounts = len(bounds) - 1, None
     rare.pop(response, None)  # Of the response other things are known.
-    if least_squares and not given[-1] and of_response.zeros(units) > _ZEROS:
-        amounts = response_amounts(rows, noise, of_response, response, units)
-        sizes.pop(response, None)
-        spent += RARE_SHARE
     lost = [
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
@@ -158,6 +154,11 @@ def column_scales(
     untold = looked_at.union(again).intersection([*lost, *rare]).difference(known.columns)
     known = replace(known, untold=tuple(sorted(untold)) if len(untold) <= _MOST_UNTOLD else ())
     spent += more
+    zeros = least_squares and not given[-1] and of_response.zeros(units) > _ZEROS
+    if zeros and spent + RARE_SHARE < _TOGETHER:
+        amounts = response_amounts(rows, noise, of_response, response, units)
+        sizes.pop(response, None)
+        spent += RARE_SHARE
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
     still = _zoomed(rows, sizes, far, len(bounds), units, noise, look)

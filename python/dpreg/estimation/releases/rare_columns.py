@@ -165,7 +165,7 @@ def response_amounts(
     again, deviation = noise.release(label, cells, noise.share(RARE_SHARE))
     weights = np.array([first.deviation**-2, float(deviation) ** -2])
     counts = weights @ np.stack([first.counts, again[0]]) / weights.sum()
-    return read_rare(counts, float(weights.sum() ** -0.5), units)
+    return read_rare(counts, float(weights.sum() ** -0.5), units, long=True)
 
 
 def rare_of(
@@ -180,12 +180,15 @@ def rare_of(
     return {j: column for j, column in found.items() if column is not None}
 
 
-def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn | None:
+def read_rare(
+    cells: Doubles, deviation: float, units: float, *, long: bool = False
+) -> RareColumn | None:
     """Return what the other values are of a column that is nearly always 0; None: not told.
 
     cells: noisy counts, as of `_core.magnitude_counts`.
     deviation: of the noise in each.
     units: noisy number of rows.
+    long: values are in a run of cells rather than in one and those beside it.
     """
     zero = len(cells) // 2
     numbers = squares = sums = 0.0
@@ -199,10 +202,12 @@ def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn | No
             first -= 1
         while last + 1 < len(side) and side[last + 1] > _BESIDE * deviation:
             last += 1
-        if side[most] < least[most]:
-            lead, first, last = best_run(side, deviation, PENALTY)
-            if lead < least[(first + last) // 2]:
-                continue
+        lead, begin, end = best_run(side, deviation, PENALTY)
+        seen = lead >= least[(begin + end) // 2]
+        if side[most] < least[most] and not seen:
+            continue
+        if seen and (long or side[most] < least[most]):
+            first, last = begin, end
         # Values in one cell are mostly those of an indicator, which end it.
         middle = 0.75 if last > first else 1.0
         values = middle * 2.0 ** octaves[first : last + 1]
