@@ -40,6 +40,17 @@ def test_values_of_both_signs_and_of_several_orders_are_read():
     assert (found.low, found.high) == (-8.0, 16.0)
 
 
+def test_values_of_a_long_tail_are_read_though_no_cell_has_many():
+    values = np.repeat(2.0 ** np.arange(3, 9) * 0.75, 90)  # three deviations a cell
+    found = [
+        read_rare(cells_of(with_zeros(values), 30.0, seed), 30.0, 60_000, long=True)
+        for seed in range(20)
+    ]
+    assert all(column is not None for column in found)
+    size = np.median([column.value for column in found])
+    assert size == pytest.approx(np.sqrt((values**2).mean()), rel=0.3)
+
+
 def test_of_hardly_any_rows_no_more_than_half_have_a_value():
     """Noise in so few may be anything; a share of 1 or more would leave no variance."""
     for units in (1.0, 3.0):

@@ -211,7 +211,8 @@ def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
     terms = design.terms
     return column_scales(
         design, noise, column_bounds(terms), events=terms.family.events,
-        levels=level_places(terms), wide=wide_places(terms), crossed=tuple(crossed_columns(terms)),
+        least_squares=terms.family.least_squares, levels=level_places(terms),
+        wide=wide_places(terms), crossed=tuple(crossed_columns(terms)),
     )  # fmt: skip
 
 

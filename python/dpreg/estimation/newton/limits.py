@@ -58,6 +58,7 @@ class Limits:
     # told to be 1e-5 with an error of 1e-6.
     told: float = 0.0
     far: float = 0.0
+    begins: float = 0.0  # Tails begin no nearer.
     few: bool = False  # Counts do show less.
     # Limits are those that are best if tails are longer by so many deviations than is expected.
     doubted: float = 0.0
@@ -111,7 +112,7 @@ def count_norms(
     octaves += math.ceil(math.log2(max(expected.narrowest / expected.norm, 1.0)))
     starts = bins_around(expected.norm, octaves)
     counts, scale = noise.release(label, rows.score_norms(theta, starts), noise.share(share))
-    tail = NormTail(counts, starts, scale, expected.most)
+    tail = NormTail(counts, starts, scale, expected.most, expected.begins)
     units, squares = tail.squares / tail.root_mean_square**2, max(tail.squares, expected.told)
     few = tail.squares < expected.told and tail.clear.units > _MOSTLY * units
     few &= expected.told - tail.squares < _HIDDEN * scale * expected.far**2

@@ -57,6 +57,7 @@ class Linearised:
     # none.
     event: float = 0.0
     share: float = 1.0
+    amounts: bool = False  # Residuals of rare events are of any size, and that is the usual one.
     # Root mean square of the curvature of a row, over its predictor; coordinates of rows are longer
     # by its inverse.
     curved: float = 1.0

@@ -26,6 +26,7 @@ _LOUD = 0.2
 # and while limits are more than so many root mean square norms: rows of a rare level may be all
 # that makes them so, until its coefficient is found.
 _MANY_NORMS = 12.0
+# nor of amounts (`Linearised.amounts`): limits of each count would lead to another root.
 # Norms are not counted again where no more than this is left: something must be for scores.
 _ENOUGH = 0.06
 # nor, because residuals fell, where no more than this is.
@@ -45,7 +46,7 @@ def newton(rounds: Rounds, share: float) -> Limits:
     guarantee : share mu^2 of `rounds.noise`
     proof : newton.md
     """
-    left, again = share, True
+    left, again = share, not rounds.limits.begins
     for number in itertools.count(len(rounds.path.observations)):
         enough = left > (_ENOUGH if again else _WORTH) and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
@@ -53,7 +54,8 @@ def newton(rounds: Rounds, share: float) -> Limits:
             label = f"norms of scores after round {number}"
             rounds.count(left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
-            again = (loud and not ruled) or rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
+            many = rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
+            again = not rounds.limits.begins and ((loud and not ruled) or many)
         limit = rounds.limits.limit
         settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
         last = settled or rounds.steps_left < 2

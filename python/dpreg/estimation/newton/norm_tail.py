@@ -82,6 +82,7 @@ class NormTail:
     counts: shape (bins,): noisy numbers of units by their norm.
     starts: shape (bins,): as of `bins_around`; the last bin has no end.
     deviation: of the noise in each.
+    least: the tail begins no nearer.
     most: no norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was
         1 in a tenth, were said to be clipped by 30 to 51 errors in 4 of 14 fits.
 
@@ -92,12 +93,19 @@ class NormTail:
     """
 
     def __init__(
-        self, counts: Doubles, starts: Edges, deviation: float, most: float = math.inf
+        self,
+        counts: Doubles,
+        starts: Edges,
+        deviation: float,
+        most: float = math.inf,
+        least: float = 0.0,
     ) -> None:
         self._counts, self._starts, self._deviation = counts, starts, deviation
         clear = np.where(counts > _SEEN * deviation, counts, 0.0)
         clear = clear if clear.any() else np.maximum(counts, 0.0)
         first = int(np.argmax(np.cumsum(clear) >= _BULK * clear.sum()))
+        near = np.array([norm_of(float(k)) for k in starts]) <= least
+        first = max(first, int(near.sum()) - 1)
         self._start = norm_of(float(starts[first]))
         shapes, prior = _shapes()
         tail = counts[first:]

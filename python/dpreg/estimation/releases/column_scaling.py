@@ -19,7 +19,14 @@ from dpreg.estimation.releases.column_sizes import (
 )
 from dpreg.estimation.releases.events import released_events
 from dpreg.estimation.releases.level_shares import level_shares
-from dpreg.estimation.releases.rare_columns import RareColumn, known_rare, rare_of
+from dpreg.estimation.releases.rare_columns import (
+    RARE_SHARE,
+    Cells,
+    RareColumn,
+    known_rare,
+    rare_of,
+    response_amounts,
+)
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -56,6 +63,10 @@ _BELIEVED = 0.5
 # A column with bounds is nearly always 0, and its other values are few, where so many rows are 0
 # and others are not seen, and rows are too few to count it again.
 _MOSTLY = 0.5
+# A response of which more than this share is 0 is one of amounts, and counted again.  With .5
+# instead, .42 of the means of 2,000 responses, half of them lognormal and the rest 0, were off by
+# more than four errors, for 0; without it .54, and .93 of those of 20,000, 2% of them not 0.
+_ZEROS = 0.3
 # Columns that are not found are counted again where noise in a cell is less than this share of the
 # rows: in fewer rows they may be any.
 _HIDDEN = 1 / 100
@@ -70,7 +81,7 @@ _NEARLY = 0.9
 _MOST_UNTOLD = 6
 # Passes over the rows at most, of which one counts levels and two rare columns, but for that which
 # counts events.
-SCALING_PASSES = 4 + _ZOOMS
+SCALING_PASSES = 5 + _ZOOMS
 
 
 def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
@@ -84,6 +95,7 @@ def column_scales(
     bounds: Doubles,
     *,
     events: bool = False,
+    least_squares: bool = False,
     levels: tuple[Integers, ...] = (),
     wide: Integers = _NONE,
     crossed: tuple[Crossed, ...] = (),
@@ -99,6 +111,7 @@ def column_scales(
     bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
     events: responses are 0 and 1, or counts: rows are counted by whether they have one, and counted
         again where few have, or have not.
+    least_squares: responses of which many are 0 are counted again.
     levels: places of the indicators of each factor, whose bounds are 0 and 1.
     wide: columns whose bounds may be wide.
     crossed: columns that are others times levels, whose scales follow from theirs.
@@ -125,14 +138,15 @@ def column_scales(
     if len(searched):
         spent = _cells_share(cells, units, noise)
         hidden = cells.sensitivity * noise.rows / noise.share(spent)
-        sizes, rare = _magnitudes(cells, searched, units, noise, spent)
+        sizes, rare, of_response = _magnitudes(cells, searched, units, noise, spent)
     if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED:
         share = _cells_share(within, units, noise)
-        bounded, others = _magnitudes(within, wide, units, noise, share, bounds[wide])
+        bounded, others, _ = _magnitudes(within, wide, units, noise, share, bounds[wide])
         sizes, rare = sizes | bounded, rare | others
         spent += share
         looked_at.update(wide.tolist())
-    rare.pop(len(bounds) - 1, None)  # Of the response other things are known.
+    response, amounts = len(bounds) - 1, None
+    rare.pop(response, None)  # Of the response other things are known.
     lost = [
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
@@ -144,6 +158,11 @@ def column_scales(
     untold = looked_at.union(again).intersection([*lost, *rare]).difference(known.columns)
     known = replace(known, untold=tuple(sorted(untold)) if len(untold) <= _MOST_UNTOLD else ())
     spent += more
+    zeros = least_squares and not given[-1] and of_response.zeros(units) > _ZEROS
+    if zeros and spent + RARE_SHARE < _TOGETHER:
+        amounts = response_amounts(rows, noise, of_response, response, units)
+        sizes.pop(response, None)
+        spent += RARE_SHARE
     look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
     still = _zoomed(rows, sizes, far, len(bounds), units, noise, look)
@@ -156,7 +175,8 @@ def column_scales(
         centre[j], scale[j] = size.centre, size.scale
         if not given[j]:
             low[j], high[j] = size.low, size.high
-    for j, column in known.columns.items():
+    columns = known.columns if amounts is None else {**known.columns, response: amounts}
+    for j, column in columns.items():
         given[j], centre[j] = False, column.share * column.mean
         scale[j] = LEVEL_SCALE * column.value
         low[j], high[j] = column.low, column.high
@@ -166,12 +186,12 @@ def column_scales(
         counts = rows.total(LevelCounts(levels))
         centre[places], precision = level_shares(counts, levels, noise, rest)
         scale[places] = LEVEL_SCALE
-    counted, of_response = False, sizes.get(len(bounds) - 1)
-    found = bool(given[-1]) or of_response is not None
+    counted = False
+    found = bool(given[-1]) or response in sizes or amounts is not None
     if having is not None:
         most = float(high[-1]) if given[-1] else None
         centre[-1], scale[-1], counted = having.response(
-            of_response, float(centre[-1]), float(scale[-1]), most
+            sizes.get(response), float(centre[-1]), float(scale[-1]), most
         )
         found |= having.hidden(hidden)
     spread = np.full(len(bounds), np.inf)
@@ -194,6 +214,7 @@ def column_scales(
         response_found=found,
         units=units,
         rare=known,
+        amounts=amounts,
         counted=counted,
     )
 
@@ -216,10 +237,11 @@ def _magnitudes(
     noise: GaussianReleases,
     share: float,
     bounds: Doubles | None = None,
-) -> tuple[dict[int, Size], dict[int, RareColumn]]:
+) -> tuple[dict[int, Size], dict[int, RareColumn], Cells]:
     """Release counts of orders of magnitude; return what they say of the columns that are found.
 
     bounds: shape (columns, 2), limits that hold.
+    Returns them, those that are nearly always 0, and counts of the last.
     """
     label = "sign and order of magnitude of each column" + " with bounds" * (bounds is not None)
     counts, deviation = noise.release(label, cells, noise.share(share))
@@ -234,7 +256,8 @@ def _magnitudes(
             elif size is not None:
                 found[j] = size.within(low, high)
     rare = rare_of(zip(searched, counts, strict=True), float(deviation), units, _NEARLY)
-    return {j: size for j, size in found.items() if size is not None}, rare
+    known = {j: size for j, size in found.items() if size is not None}
+    return known, rare, Cells(counts[-1], float(deviation))
 
 
 def _zoomed(

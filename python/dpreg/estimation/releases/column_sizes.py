@@ -13,7 +13,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.data.bounds import LEAST_WIDTH
 
 # What a cell loses, in deviations of its noise, in the search for the run of cells with values.
-_PENALTY, _BIN_PENALTY = 1.3, 0.7
+PENALTY, _BIN_PENALTY = 1.3, 0.7
 # By how much a run must lead, in deviations: of orders of magnitude within 2^10 of 1, of others,
 # and of bins.  Noise alone makes a run in one of 50 columns near 1 and in one of 1000 elsewhere.
 _LEAD, _FAR_LEAD, _BIN_LEAD = 4.0, 5.5, 4.0
@@ -140,7 +140,7 @@ def _range(below: Doubles, above: Doubles, deviation: float, near: float) -> tup
     """
     both = math.sqrt(2) * deviation
     sides = [(below + above, both), (above, deviation), (below, deviation)]
-    runs = [(_best_run(counts, dev, _PENALTY), counts, dev) for counts, dev in sides]
+    runs = [(best_run(counts, dev, PENALTY), counts, dev) for counts, dev in sides]
     (lead, first, last), counts, dev = max(runs, key=lambda run: run[0][0] / run[2])
     middle = (first + last) / 2 + _core.LEAST_EXPONENT
     if lead < (_LEAD if abs(middle) <= _NEAR else _FAR_LEAD) * dev:
@@ -156,7 +156,7 @@ def _far_end(before: float, deviation: float) -> float:
     return deviation * (_FAR_END if before > _FAR_END * deviation else _APART)
 
 
-def _best_run(counts: Doubles, deviation: float, penalty: float) -> tuple[float, int, int]:
+def best_run(counts: Doubles, deviation: float, penalty: float) -> tuple[float, int, int]:
     """Return by how much the run leads that leads most, its first and its last cell."""
     best, total, start = (0.0, 0, 0), 0.0, 0
     for k, gain in enumerate(counts - penalty * deviation):
@@ -219,7 +219,7 @@ def read_bins(
     counts: Doubles, deviation: float, low: float, high: float, units: float
 ) -> Size | None:
     """Return where values lie by noisy counts in equal bins of [low, high]; None: not seen."""
-    lead, first, last = _best_run(counts, deviation, _BIN_PENALTY)
+    lead, first, last = best_run(counts, deviation, _BIN_PENALTY)
     width = (high - low) / len(counts)
     if lead < _BIN_LEAD * deviation or not width > LEAST_WIDTH:
         return None

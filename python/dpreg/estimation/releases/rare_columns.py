@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.column_sizes import PENALTY, best_run
 from dpreg.estimation.releases.statistics import PairCounts, SizeCounts
 
 # Of the squared mu.
@@ -19,7 +21,8 @@ RARE_SHARE = 0.03
 # A column is nearly always 0 where so many of the rows are.
 _MOSTLY = 0.5
 # A cell holds values with so many deviations of its noise, within 2^10 of 1 and elsewhere: noise
-# alone makes one in one of 700 columns.  Others beside it hold some with so many.
+# alone makes one in one of 700 columns.  Others beside it hold some with so many.  Where no cell
+# does, a run of cells may: values of a long tail are in many.
 _SEEN, _FAR_SEEN, _BESIDE, _NEAR = 4.0, 5.5, 2.5, 10
 # Rows that two columns share are counted where noise in that is no more than this share of those of
 # the rarest.
@@ -132,6 +135,39 @@ def _counted_again(
     return rare_of(zip(places, counts, strict=True), float(deviation), units, _MOSTLY)
 
 
+class Cells(NamedTuple):
+    """Noisy numbers of values of a column by sign and order of magnitude."""
+
+    counts: Doubles  # As of `_core.magnitude_counts`.
+    deviation: float  # Of the noise in each.
+
+    def zeros(self, units: float) -> float:
+        """Return the share of values that are 0."""
+        return float(self.counts[len(self.counts) // 2]) / units
+
+
+def response_amounts(
+    rows: Totals, noise: GaussianReleases, first: Cells, place: int, units: float
+) -> RareColumn | None:
+    """Count values of the response again; return those that are not 0, if they are told.
+
+    first: of the response.
+    place: of it.
+    units: noisy number of rows.
+
+    Privacy
+    -------
+    guarantee : as the release that is added to `noise`
+    proof : column_scaling.md
+    """
+    _, cells = rows.total(SizeCounts((np.array([place]),)))
+    label = "sign and order of magnitude of the response, again"
+    again, deviation = noise.release(label, cells, noise.share(RARE_SHARE))
+    weights = np.array([first.deviation**-2, float(deviation) ** -2])
+    counts = weights @ np.stack([first.counts, again[0]]) / weights.sum()
+    return read_rare(counts, float(weights.sum() ** -0.5), units, long=True)
+
+
 def rare_of(
     counts: Iterable[tuple[int, Doubles]], deviation: float, units: float, zeros: float
 ) -> dict[int, RareColumn]:
@@ -144,12 +180,15 @@ def rare_of(
     return {j: column for j, column in found.items() if column is not None}
 
 
-def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn | None:
+def read_rare(
+    cells: Doubles, deviation: float, units: float, *, long: bool = False
+) -> RareColumn | None:
     """Return what the other values are of a column that is nearly always 0; None: not told.
 
     cells: noisy counts, as of `_core.magnitude_counts`.
     deviation: of the noise in each.
     units: noisy number of rows.
+    long: values are in a run of cells rather than in one and those beside it.
     """
     zero = len(cells) // 2
     numbers = squares = sums = 0.0
@@ -158,13 +197,17 @@ def read_rare(cells: Doubles, deviation: float, units: float) -> RareColumn | No
         octaves = _core.LEAST_EXPONENT + np.arange(len(side))
         least = np.where(np.abs(octaves) <= _NEAR, _SEEN, _FAR_SEEN) * deviation
         most = int(np.argmax(side - least))
-        if side[most] < least[most]:
-            continue
         first = last = most
         while first > 0 and side[first - 1] > _BESIDE * deviation:
             first -= 1
         while last + 1 < len(side) and side[last + 1] > _BESIDE * deviation:
             last += 1
+        lead, begin, end = best_run(side, deviation, PENALTY)
+        seen = lead >= least[(begin + end) // 2]
+        if side[most] < least[most] and not seen:
+            continue
+        if seen and (long or side[most] < least[most]):
+            first, last = begin, end
         # Values in one cell are mostly those of an indicator, which end it.
         middle = 0.75 if last > first else 1.0
         values = middle * 2.0 ** octaves[first : last + 1]

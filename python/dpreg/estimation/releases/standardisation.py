@@ -14,7 +14,7 @@ from dpreg.base.options import check_options
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.histograms import column_weights, magnitude, narrowed
-from dpreg.estimation.releases.rare_columns import RareColumns
+from dpreg.estimation.releases.rare_columns import RareColumn, RareColumns
 from dpreg.estimation.releases.statistics import IntervalCounts, MagnitudeCounts, MomentSums
 from dpreg.privacy.sealed import ExactSums
 
@@ -47,6 +47,7 @@ class Scales:
     response_found: bool
     units: float  # Noisy number of rows, at least 1.
     rare: RareColumns = field(default_factory=RareColumns)  # Those that are nearly always 0.
+    amounts: RareColumn | None = None  # The response, if many are 0, and these are not counts.
     counted: bool = False  # True: responses are 0 and 1, or counts as far as their size says.
 
     @property
