@@ -33,6 +33,7 @@ from dpreg.estimation.inference.covariance import EstimateError, plausible_momen
 from dpreg.estimation.newton.curvature import (
     expected,
     is_measured,
+    is_worth_more,
     left_for_scores,
     measured,
     score_rows,
@@ -82,6 +83,9 @@ _GUESSED, _MEASURED = 0.2, 0.1
 _KNOWN = 0.05
 # by about this share where linear predictors change by 1.
 _BENT = 0.5
+# So many scores of a quantile before its curvature is measured, which is another one where scores
+# begin: slopes of upper quantiles may be many times those of least squares.  With one, XX.
+_BEFORE = 3
 # Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
 # of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
 _STILL = 0.5
@@ -213,8 +217,11 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     if not model.family.least_squares:
         of = groups(begun, model)
         path = _path(model, _GUESSED, n, of)
-        first_score(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
-        model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
+        rounds = Rounds(rows, path, n, noise, first, model, of)
+        first_score(rounds, left_for_scores(begun))
+        while len(path.observations) < _BEFORE and is_worth_more(begun, model):
+            first_score(rounds, left_for_scores(begun))
+        model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[-1]
     before = model.found.change
     model = measured(begun, expected(begun, model), top)
     if not model.found.width:

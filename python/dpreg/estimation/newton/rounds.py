@@ -127,6 +127,8 @@ class Rounds:
 
         The last score is all that its step has: it is no likelier that effects are small.
         """
+        if self.model.family.level is not None:
+            self._hold(seen.at, self.model.share / self.model.curved)
         if self._groups is None or self._expected is None:
             return
         path, effects = self.path, self._groups.effects
@@ -142,6 +144,13 @@ class Rounds:
         here = self._groups.curvature(path.theta)
         path.bend(here - self._expected, float(np.linalg.eigvalsh(here)[0]))
         self._expected = here
+
+    def _hold(self, at: Doubles, most: float) -> None:
+        """Go no farther from there than this."""
+        way = self.path.theta - at
+        far = float(np.linalg.norm(way))
+        if far > most:
+            self.path.hold(at + way * (most / far))
 
     def first(self, limit: float, left: float) -> float:
         """Return the share of the first score."""
