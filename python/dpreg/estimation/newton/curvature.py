@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.coordinates import Moments
 from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.linearised import Linearised
