@@ -13,7 +13,7 @@ What is released, one after another, and what each costs of the squared mu:
 - numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
   rows may be;
 - of a quantile, numbers of rows by residual (.03);
-- of a family, a score where slopes of least squares lead (Stein's lemma);
+- of a family, a score where slopes of least squares lead (Stein's lemma); of a quantile, three;
 - second moments of rows as long as they are, weighted as the family has them: the curvature; not
   of least squares where rows are hardly longer than before, and noise was little;
 - scores, from the first of which on each step corrects the curvature along it, until what is wrong
@@ -33,8 +33,8 @@ from dpreg.estimation.inference.covariance import EstimateError, plausible_momen
 from dpreg.estimation.newton.curvature import (
     expected,
     is_measured,
-    is_worth_more,
     left_for_scores,
+    may_go_on,
     measured,
     score_rows,
 )
@@ -83,8 +83,8 @@ _GUESSED, _MEASURED = 0.2, 0.1
 _KNOWN = 0.05
 # by about this share where linear predictors change by 1.
 _BENT = 0.5
-# So many scores of a quantile before its curvature is measured, which is another one where scores
-# begin: slopes of upper quantiles may be many times those of least squares.  With one, XX.
+# So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
+# outer deciles of raw wages and incomes covered in .83, and .16 had no error, for .97 and .10.
 _BEFORE = 3
 # Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
 # of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
@@ -219,7 +219,7 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
         path = _path(model, _GUESSED, n, of)
         rounds = Rounds(rows, path, n, noise, first, model, of)
         first_score(rounds, left_for_scores(begun))
-        while len(path.observations) < _BEFORE and is_worth_more(begun, model):
+        while may_go_on(begun, model) and len(path.observations) < _BEFORE:
             first_score(rounds, left_for_scores(begun))
         model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[-1]
     before = model.found.change

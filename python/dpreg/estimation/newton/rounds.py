@@ -128,6 +128,9 @@ class Rounds:
         The last score is all that its step has: it is no likelier that effects are small.
         """
         if self.model.family.level is not None:
+            # Farther out the density is another one: where few rows are above, or none, scores do
+            # not change.  Without it errors of upper vigintiles of incomes were 400 times as long
+            # as those of sampling, for 40.
             self._hold(seen.at, self.model.share / self.model.curved)
         if self._groups is None or self._expected is None:
             return
@@ -146,7 +149,7 @@ class Rounds:
         self._expected = here
 
     def _hold(self, at: Doubles, most: float) -> None:
-        """Go no farther from there than this."""
+        """Go no farther than this from where a score was taken."""
         way = self.path.theta - at
         far = float(np.linalg.norm(way))
         if far > most:
