@@ -84,7 +84,7 @@ _KNOWN = 0.05
 # by about this share where linear predictors change by 1.
 _BENT = 0.5
 # So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
-# outer deciles of raw wages and incomes covered in .83, and .16 had no error, for .97 and .10.
+# outer deciles of raw wages and incomes covered in .83, and .15 had no error, for .97 and .10.
 _BEFORE = 3
 # Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
 # of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
