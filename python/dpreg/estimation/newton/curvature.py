@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpreg.base.arrays import Doubles
+from dpreg.estimation.newton.coordinates import Moments
 from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.scores import noisy_curvature
@@ -41,6 +43,10 @@ _MEAN = 0.1
 # tails cost one step more, and 30 indicators of 20,000 rows had 1.4 times the noise of the limit,
 # for 1.0; but two normal columns of 2,000 rows 1.25 times, for 1.4.
 _ENOUGH_PRECISE, _SHORTENED = 0.3, 1.5
+# The curvature of a quantile differs by about this share from the density times second moments of
+# rows; its mean is at least the second.  Without it .13 of the outer deciles of raw wages and incomes
+# had no error, for .10, and 3 of 416 missed by more than 4 errors, for 0.
+_HETEROGENEOUS, _LEAST_DENSITY = 0.3, 0.1
 # Where one is larger than this, rows were longer than could be measured, and are once more, if that
 # leaves something for scores.
 _AGAIN, _ENOUGH = 2.0, 0.18
@@ -84,6 +90,11 @@ def expected(begun: Standardised, model: Linearised) -> Linearised:
     sizes = np.where(found.levels, found.sizes / longer, found.sizes)
     found = replace(found.turned(turn), moments=found.moments.turned(turn), sizes=sizes)
     return model.turned(turn, found)
+
+
+def may_go_on(begun: Standardised, model: Linearised) -> bool:
+    """Whether there may be one more score before the curvature is measured."""
+    return model.family.level is not None and left_for_scores(begun) > _ENOUGH
 
 
 def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
@@ -136,6 +147,8 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
         gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
         before = before.guessed()
     sizes = n * np.outer(found.sizes, found.sizes)
+    if model.family.level is not None:
+        before = _as_dense(before, gram / sizes)
     moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
     values, vectors = np.linalg.eigh(moments.matrix)
     values = moments.without_spread(values)
@@ -150,3 +163,19 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     moments = replace(moments.turned(basis, found.levels), matrix=np.eye(found.width))
     found = replace(found.turned(turn), moments=moments)
     return model.turned(basis @ turn, found), largest
+
+
+def _as_dense(before: Moments, seen: Doubles) -> Moments:
+    """Return what is known of the curvature of a quantile: it is about the same in all directions.
+
+    seen: noisy.
+    """
+    own, width = ~before.levels, len(seen)
+    mean = max(float(np.diag(seen)[own].mean()), _LEAST_DENSITY) if own.any() else 1.0
+    both = np.outer(own, own)
+    variance = (_HETEROGENEOUS * mean) ** 2 * (2 - np.eye(width))
+    return replace(
+        before,
+        matrix=np.where(both, mean * np.eye(width), before.matrix),
+        variance=np.where(both, variance, before.variance),
+    )

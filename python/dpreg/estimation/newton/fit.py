@@ -13,7 +13,7 @@ What is released, one after another, and what each costs of the squared mu:
 - numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
   rows may be; of amounts with less noise, as few of them have a tail;
 - of a quantile, numbers of rows by residual (.03);
-- of a family, a score where slopes of least squares lead (Stein's lemma);
+- of a family, a score where slopes of least squares lead (Stein's lemma); of a quantile, three;
 - second moments of rows as long as they are, weighted as the family has them: the curvature; not
   of least squares where rows are hardly longer than before, and noise was little;
 - scores, from the first of which on each step corrects the curvature along it, until what is wrong
@@ -34,6 +34,7 @@ from dpreg.estimation.newton.curvature import (
     expected,
     is_measured,
     left_for_scores,
+    may_go_on,
     measured,
     score_rows,
 )
@@ -82,6 +83,9 @@ _GUESSED, _MEASURED = 0.2, 0.1
 _KNOWN = 0.05
 # by about this share where linear predictors change by 1.
 _BENT = 0.5
+# So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
+# outer deciles of raw wages and incomes covered in .83, and .15 had no error, for .97 and .10.
+_BEFORE = 3
 # Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
 # of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
 _STILL = 0.5
@@ -224,8 +228,11 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     if not model.family.least_squares:
         of = groups(begun, model)
         path = _path(model, _GUESSED, n, of)
-        first_score(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
-        model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[0]
+        rounds = Rounds(rows, path, n, noise, first, model, of)
+        first_score(rounds, left_for_scores(begun))
+        while may_go_on(begun, model) and len(path.observations) < _BEFORE:
+            first_score(rounds, left_for_scores(begun))
+        model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[-1]
     before = model.found.change
     model = measured(begun, expected(begun, model), top)
     if not model.found.width:

@@ -127,6 +127,11 @@ class Rounds:
 
         The last score is all that its step has: it is no likelier that effects are small.
         """
+        if self.model.family.level is not None:
+            # Farther out the density is another one: where few rows are above, or none, scores do
+            # not change.  Without it errors of upper vigintiles of incomes were 400 times as long
+            # as those of sampling, for 40.
+            self._hold(seen.at, self.model.share / self.model.curved)
         if self._groups is None or self._expected is None:
             return
         path, effects = self.path, self._groups.effects
@@ -142,6 +147,13 @@ class Rounds:
         here = self._groups.curvature(path.theta)
         path.bend(here - self._expected, float(np.linalg.eigvalsh(here)[0]))
         self._expected = here
+
+    def _hold(self, at: Doubles, most: float) -> None:
+        """Go no farther than this from where a score was taken."""
+        way = self.path.theta - at
+        far = float(np.linalg.norm(way))
+        if far > most:
+            self.path.hold(at + way * (most / far))
 
     def first(self, limit: float, left: float) -> float:
         """Return the share of the first score."""
