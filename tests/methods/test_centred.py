@@ -140,6 +140,19 @@ def test_crossed_columns_are_found_by_their_names():
     assert not list(crossed_columns(terms_of(CROSSED[1:])))
 
 
+@pytest.mark.parametrize(("far", "found_there"), [(1e7, 1), (1e15, 0)])
+def test_products_of_what_doubles_do_not_tell_from_its_mean_are_columns_like_others(
+    far, found_there
+):
+    """Of a regressor so far from 0 slopes missed by 20 errors."""
+    x = np.array([far - 1, far + 1, far, far])
+    b, c = np.array([0.0, 1, 0, 0]), np.array([0.0, 0, 1, 0])
+    table = np.column_stack([x, b, c, x * b, x * c])
+    of, _, _, _ = found(CROSSED, table, scale=[1.0, 0.5, 0.5, far / 2, far / 2])
+    assert len(of.crossed) == found_there
+    assert np.array_equal(of.rows, np.eye(6)) == (not found_there)
+
+
 @pytest.mark.parametrize(
     ("formula", "count"),
     [("x * g * h", 3), ("h * x * g", 3), ("g * h * x", 3), ("x * h + g + x:g + x:g:h", 2),

@@ -22,8 +22,8 @@ _SQUARE = re.compile(r"I\((?P<of>.+) \*\* 2\)")
 # A regressor is taken about its mean where that is so many deviations from 0: others are hardly
 # correlated with their products.
 _FAR = 1.0
-# and no more than this, where doubles still have what is not shared; squares of it where the other
-# is a level.  Without, slopes of 8e15 and less than 100 more with levels missed by 30 errors.
+# and no more than this, where doubles still have what is not shared; the square of it where the
+# other is a level.  Without it slopes of a regressor near 8e15 in levels missed by 20 errors.
 _ROUNDED = 1e4
 # Released sizes of two regressors and of their product agree to this factor, or one was not found.
 _NEAR = 4.0

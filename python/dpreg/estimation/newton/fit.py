@@ -39,9 +39,10 @@ from dpreg.estimation.newton.curvature import (
     score_rows,
 )
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors
+from dpreg.estimation.newton.first_norms import NORMS, asking, first_norms
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.levels import Beginning, beginning
-from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms, of_few
+from dpreg.estimation.newton.limits import Limits, of_few
 from dpreg.estimation.newton.linearised import (
     LEAST_RESIDUAL,
     Linearised,
@@ -53,7 +54,7 @@ from dpreg.estimation.newton.products import followed, with_products
 from dpreg.estimation.newton.quantiles import begun_at_quantile
 from dpreg.estimation.newton.resumed import resumed_whitening
 from dpreg.estimation.newton.rounds import Rounds
-from dpreg.estimation.newton.row_lengths import RowLengths, row_lengths
+from dpreg.estimation.newton.row_lengths import row_lengths
 from dpreg.estimation.newton.score_estimand import estimand
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.newton.start import start_from, started_anew
@@ -62,20 +63,6 @@ from dpreg.estimation.newton.working_model import range_note
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
-# Of norms of scores and of rows, each.
-_NORMS = 0.02
-# Of norms of scores of a small study.  With limits of 2.5 root mean square norms instead, .42 of
-# intervals for the mean of 1,000 exponential responses covered, for .77 (bench_skewed.py).
-_SMALL_NORMS = 0.05
-# Limits are best for tails longer by so many deviations than is expected; in a small study, where
-# counts hide most of them, and of ordered classes, by the second number.  At 0 and 0, .863 of
-# least-squares slopes of 27 real tables were covered, 20,000 rows each, for .877, and .86 of means
-# of 1,000 exponential responses for .90; at .25, .44 of simulated designs met the noise goal of
-# bench_limit.py, for .61.  With the first number .925 and .944 of coefficients of two ordered
-# probits were covered, for .942 and .969 with the second.
-_DOUBTED, _DOUBTED_FEW = 0.1, 0.25
-# Residuals have this share of the mean square that second moments have, at least.
-_TOLD = 0.5
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
 # measured: it changes on the way to the root.
 _GUESSED, _MEASURED = 0.2, 0.1
@@ -89,22 +76,6 @@ _BEFORE = 3
 # Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
 # of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
 _STILL = 0.5
-# Limits are no less than is best for rows as long as are seen, of which a share have an event that
-# is this share of that of all: long rows are mostly predicted well.  With half the limit for all of
-# that share, a regressor that was 1 in a tenth of 2,000 rows missed by up to 8 errors, for 4.
-_EVENTS = 0.25
-# and, of few scores of a constant, no more than so many times that of a rare event.  Without it
-# errors of means of 20,000 scores, a tenth of which were long, were 1.9 times those without noise,
-# for 1.5; with 1, .83 of intervals covered where residuals of these were lognormal.
-_RARE_TAIL = 2.0
-# Of amounts, beside many zeros, norms are counted once, with the first of these shares and no more
-# than the second of what is left, and limits are best for tails longer by so many deviations.
-# Counted as others are, .08 of coefficients of 1,000 to 20,000 rows, 2 to 30% of which had amounts,
-# were off by more than four errors, for .004; with .5 deviations .875 covered, for .907.
-_AMOUNT_NORMS, _OF_LEFT, _DOUBTED_AMOUNTS = 0.1, 0.2, 1.0
-# Their tails begin at this share of the usual amount, for most rows are zeros.  With .35 a mean was
-# off by 8 errors, for 5.
-_BEGINS = 0.5
 
 
 def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release | Declined:
@@ -196,7 +167,7 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     rows = score_rows(begun, model, 0.0, kept=True)
     of = groups(begun, model)
     path = _path(model, _GUESSED, begun.scales.units, of)
-    counted = _first_norms(begun, model, rows, None, begun.left - begun.tail_share)
+    counted = first_norms(begun, model, rows, None, begun.left - begun.tail_share)
     left = begun.left - begun.tail_share
     mu = begun.noise.share(left)
     first = of_few(counted, max(model.squares, LEAST_RESIDUAL), begun.scales.units, mu)
@@ -216,12 +187,12 @@ def _path(model: Linearised, guess: float, units: float, of: Groups | None) -> P
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
     model = begun_at_quantile(begun, model)
     noise, n, found = begun.noise, begun.scales.units, model.found
-    lengths = row_lengths(begun, found.rows, model.usual, _NORMS)
+    lengths = row_lengths(begun, found.rows, model.usual, NORMS)
     top = lengths.top
     # Then rows are those of all scores, and are made once.
     kept = is_measured(model, top)
     rows = score_rows(begun, model, top, kept=kept)
-    first = _first_norms(begun, model, rows, lengths, left_for_scores(begun))
+    first = first_norms(begun, model, rows, lengths, left_for_scores(begun))
     if kept:
         return _rounds(begun, model, top, rows, first)
     seen = None
@@ -249,61 +220,8 @@ def _resumed(begun: Standardised, model: Linearised) -> Fit:
     assert begun.start is not None
     top = begun.start.longest
     rows = score_rows(begun, model, top, kept=True)
-    first = _first_norms(begun, model, rows, None, left_for_scores(begun))
+    first = first_norms(begun, model, rows, None, left_for_scores(begun))
     return _rounds(begun, model, top, rows, first)
-
-
-def _first_norms(
-    begun: Standardised, model: Linearised, rows: MappedRows, lengths: RowLengths | None,
-    left: float,
-) -> Limits:  # fmt: skip
-    """Count scores by their norm where they begin; rows are as long as is told, if it is.
-
-    left: share of the squared mu for that and for scores.
-    """
-    share = _SMALL_NORMS if begun.few_rows else _NORMS
-    if model.amounts:
-        share = min(_AMOUNT_NORMS, _OF_LEFT * left)
-    noise, scales = begun.noise, begun.scales
-    width = max(model.found.squares, 1.0)
-    typical = math.sqrt(max(model.squares, LEAST_RESIDUAL) * width)
-    least, most = model.event * model.usual, math.inf
-    if lengths is not None:
-        if least > 0 and not model.amounts:
-            part = _EVENTS * model.share
-            events = lengths.limit(noise.share(left - share) * along(width), model.event, part)
-            if model.longest < math.inf:
-                # Else a tenth of the rows, three times as long as others, were taken for a tail,
-                # and errors were up to 12 times those of least squares.
-                events = min(events, model.event * lengths.top)
-            least = max(least, events)
-        # Scores of the rows of a unit add up: with a cap for one row, .88 of the intervals of
-        # persons with five rows covered, with this .93.
-        most = max(noise.rows * model.longest * lengths.top, least)
-    elif begun.rare is not None:
-        most = noise.rows * _RARE_TAIL * least
-    told = far = begins = 0.0
-    if model.amounts:
-        begins = _BEGINS * least
-    if model.family.least_squares:
-        told = _TOLD * model.squares * width * scales.units
-        low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
-        far = float(max(-low, high) / scales.scale[-1]) * model.usual
-    doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
-    if model.amounts:
-        doubted = _DOUBTED_AMOUNTS
-    of = _asking(model, groups(begun, model))
-    before = Limits(
-        math.inf, None, typical, 0.0, width, least, most, told, far, begins,
-        doubted=doubted, groups=of, aligned=begun.aligned,
-    )  # fmt: skip
-    at = model.found.theta / model.found.sizes
-    return count_norms(rows, at, before, noise, share, left - share, FIRST_NORMS)
-
-
-def _asking(model: Linearised, of: Groups | None) -> Groups | None:
-    """Return groups that ask for limits: of no other responses is the longest residual known."""
-    return of if model.family.name == "binomial" else None
 
 
 def _rounds(
@@ -314,6 +232,6 @@ def _rounds(
     path = _path(model, _MEASURED, n, of)
     if seen is not None:
         path.add(seen)
-    first = replace(first, groups=_asking(model, of))
+    first = replace(first, groups=asking(model, of))
     limits = newton(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
     return with_products(begun, model, path, limits, rows, top)
