@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import Polynomial, hermite_e
 
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.data.bounds import level_places
@@ -18,7 +19,7 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import TwoValues, only_two, two_values
 
-_SQUARE = re.compile(r"I\((?P<of>.+) \*\* 2\)")
+_POWER = re.compile(r"I\((?P<of>.+) \*\* (?P<power>[234])\)")
 # A regressor is taken about its mean where that is so many deviations from 0: others are hardly
 # correlated with their products.
 _FAR = 1.0
@@ -27,6 +28,9 @@ _FAR = 1.0
 _ROUNDED = 1e4
 # Released sizes of two regressors and of their product agree to this factor, or one was not found.
 _NEAR = 4.0
+# Expectations of polynomials of a normal variable, up to the eighth power.
+_NODES, _WEIGHTS = hermite_e.hermegauss(5)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 class _Factor(NamedTuple):
@@ -84,8 +88,8 @@ def regressors(terms: Terms, scales: Scales, units: StandardUnits) -> Regressors
     Noise in second moments hides it, and where it does not, what is seen of it is mostly too large.
     With columns as they are, a year and its square had no error in 20,000 rows in .6 of fits, a
     year with its products with levels in all, and .80 of the slopes of an age and its square in
-    10,000 wages were covered, for .93 with this.  With cubes beside squares, made so or as they
-    are, there were more coefficients without an error than before.
+    10,000 wages were covered, for .93 with this; .83 of powers up to the fourth of 20,000 rows had
+    no error, for .16.
 
     units: of the columns that are used.
     """
@@ -95,7 +99,7 @@ def regressors(terms: Terms, scales: Scales, units: StandardUnits) -> Regressors
     values, shares = two.values.copy(), two.shares.copy()
     made, crossed = list[_Product](), list[tuple[Integers, Integers]]()
     if first:
-        made += _pairs(terms, units)
+        made += [*_powers(terms, units), *_pairs(terms, units)]
         for levels, products in _crossed(terms, units):
             crossed.append((levels, np.array([product.place for product in products])))
             made += products
@@ -106,27 +110,66 @@ def regressors(terms: Terms, scales: Scales, units: StandardUnits) -> Regressors
 
 
 def _pairs(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
-    """Products of two regressors of which one is far from 0, and squares.
+    """Products of two regressors of which one is far from 0.
 
     Those of two levels are levels, which is what their counts are of.  Taken for others, no
     coefficient of 20,000 rows of a logistic model of g * h, one level of which most rows had, had
     an error.
     """
-    names = (*terms.names, terms.response)
-    place = {names[j]: 1 + k for k, j in enumerate(units.columns)}
+    place = _places(terms, units)
     levels = {terms.names[j] for of in level_places(terms) for j in of}
     for name, at in place.items():
-        if name in levels:
-            continue
-        square = _SQUARE.fullmatch(name)
-        pair = (square["of"],) * 2 if square else tuple(name.split(":"))
-        if len(pair) != 2 or f"I({pair[0]} ** 3)" in place or not place.keys() >= set(pair):
+        pair = name.split(":")
+        if len(pair) != 2 or name in levels or not place.keys() >= set(pair):
             continue
         one, two, both = (_factor(units, place[of]) for of in (*pair, name))
         if _FAR < max(one.far, two.far) < _ROUNDED and _agree(one.root, two.root, both.root):
-            row = _about(units, at, one.taken, two.taken)
-            row[0] -= square is not None
-            yield _Product(at, row / math.sqrt(2) if square else row, 1.0, 1.0)
+            yield _Product(at, _about(units, at, one.taken, two.taken), 1.0, 1.0)
+
+
+def _powers(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
+    """Hermite polynomials of regressors far from 0, up to the fourth, beside all lower powers."""
+    place = _places(terms, units)
+    for name, at in place.items():
+        found = _POWER.fullmatch(name)
+        if found is None:
+            continue
+        lower = (f"I({found['of']} ** {k})" for k in range(2, int(found["power"])))
+        names = (found["of"], *lower, name)
+        if place.keys() >= set(names):
+            row = _hermite(units, [_factor(units, place[of]) for of in names])
+            if row is not None:
+                yield _Product(at, row, 1.0, 1.0)
+
+
+def _hermite(units: StandardUnits, powers: list[_Factor]) -> Doubles | None:
+    """Return what rows are multiplied by to give a polynomial that would have variance 1.
+
+    powers: of one regressor, up to that of the polynomial.
+    Returns: None: it is near 0, or too far from it, or the size of a power is another one.
+    """
+    degree, (_, mean, scale) = len(powers), powers[0]
+    if not _FAR < powers[0].far < _ROUNDED ** (2 / degree):
+        return None
+    away, size, row = mean / scale, 1.0, np.zeros(units.width)
+    hermite = Polynomial(hermite_e.herme2poly([0.0] * degree + [1.0]))
+    about = hermite(Polynomial([-away, 1.0])).coef
+    parts = np.asarray(about, dtype=float) / math.sqrt(math.factorial(degree))
+    row[0] = parts[0]
+    for k, of in enumerate(powers, start=1):
+        size *= scale
+        root = math.sqrt(_WEIGHTS @ (away + _NODES) ** (2 * k))
+        if not 0 < size < math.inf or not 1 / _NEAR < of.root / size / root < _NEAR:
+            return None
+        row[0] += parts[k] * (units.centre[of.place - 1] / size)
+        row[of.place] += parts[k] * (units.scale[of.place - 1] / size)
+    return row
+
+
+def _places(terms: Terms, units: StandardUnits) -> dict[str, int]:
+    """Return places among the coefficients by name."""
+    names = (*terms.names, terms.response)
+    return {names[j]: 1 + k for k, j in enumerate(units.columns)}
 
 
 def _crossed(terms: Terms, units: StandardUnits) -> Iterator[tuple[Integers, list[_Product]]]:
