@@ -286,7 +286,8 @@ def test_a_fit_that_may_be_worse_than_shares_says_so_first(model, slope):
     call = getattr(dpreg, f"dp_{model}")
     fit = call("y ~ a + b + c", data, 1.0, 1e-6, levels={"y": [0, 1, 2]}, rng=3)
     said = ["no better than the shares of the classes" in note for note in fit.notes]
-    assert said == [slope == 0, *[False] * (len(said) - 1)]
+    assert said[:1] == [True] if slope == 0 else not any(said)
+    assert not any(said[1:])
 
 
 def test_nothing_is_gained_where_no_slope_is_known():

@@ -210,9 +210,8 @@ def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
     """Find scales by `column_scales`, with all that is public of the columns of a design."""
     terms = design.terms
     return column_scales(
-        design, noise, column_bounds(terms), events=terms.family.events,
-        least_squares=terms.family.least_squares, levels=level_places(terms),
-        wide=wide_places(terms), crossed=tuple(crossed_columns(terms)),
+        design, noise, column_bounds(terms), family=terms.family,
+        levels=level_places(terms), wide=wide_places(terms), crossed=tuple(crossed_columns(terms)),
     )  # fmt: skip
 
 

@@ -145,10 +145,15 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
     bounds = column_bounds(replace(terms, ranges=ranges))[places]
     wide = np.flatnonzero(np.isin(places, wide_places(terms)))
     scales = column_scales(
-        rows, noise, bounds, events=family.events, levels=level_places(of), wide=wide
+        rows,
+        noise,
+        bounds,
+        family=family if family.events else None,
+        levels=level_places(of),
+        wide=wide,
     )
     arms = one_row_each(design, treatments_alone, terms_of("treatment", (), BINOMIAL))
-    counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), events=True)
+    counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), family=BINOMIAL)
     spending.add("", noise)
     share = min(max(float(counts.centre[-1]), _LEAST_SHARE), 1 - _LEAST_SHARE)
     centre, scale = scales.centre.copy(), scales.scale.copy()

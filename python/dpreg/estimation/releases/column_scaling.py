@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.families import Family
 from dpreg.data.crossed import Crossed
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
@@ -94,8 +95,7 @@ def column_scales(
     noise: GaussianReleases,
     bounds: Doubles,
     *,
-    events: bool = False,
-    least_squares: bool = False,
+    family: Family | None = None,
     levels: tuple[Integers, ...] = (),
     wide: Integers = _NONE,
     crossed: tuple[Crossed, ...] = (),
@@ -109,9 +109,9 @@ def column_scales(
 
     rows: private.
     bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
-    events: responses are 0 and 1, or counts: rows are counted by whether they have one, and counted
-        again where few have, or have not.
-    least_squares: responses of which many are 0 are counted again.
+    family: None: nothing more is asked of the response.  Where responses are 0 and 1, or counts,
+        rows are counted by whether they have an event, and again where few have, or have not; of
+        least squares responses of which many are 0 are counted again.
     levels: places of the indicators of each factor, whose bounds are 0 and 1.
     wide: columns whose bounds may be wide.
     crossed: columns that are others times levels, whose scales follow from theirs.
@@ -126,6 +126,7 @@ def column_scales(
     searched = np.setdiff1d(np.flatnonzero(~given), products)
     number, cells, within = rows.total(SizeCounts((searched, wide)))
     looked_at = set(searched.tolist())
+    events = family is not None and family.events
     having = released_events(rows.total(EventCounts()), noise, _COUNT) if events else None
     if having is not None:
         units = having.units
@@ -158,7 +159,12 @@ def column_scales(
     untold = looked_at.union(again).intersection([*lost, *rare]).difference(known.columns)
     known = replace(known, untold=tuple(sorted(untold)) if len(untold) <= _MOST_UNTOLD else ())
     spent += more
-    zeros = least_squares and not given[-1] and of_response.zeros(units) > _ZEROS
+    zeros = (
+        family is not None
+        and family.least_squares
+        and not given[-1]
+        and of_response.zeros(units) > _ZEROS
+    )
     if zeros and spent + RARE_SHARE < _TOGETHER:
         amounts = response_amounts(rows, noise, of_response, response, units)
         sizes.pop(response, None)
