@@ -44,8 +44,8 @@ _MEAN = 0.1
 # for 1.0; but two normal columns of 2,000 rows 1.25 times, for 1.4.
 _ENOUGH_PRECISE, _SHORTENED = 0.3, 1.5
 # The curvature of a quantile differs by about this share from the density times second moments of
-# rows; its mean is at least the second.  Without it .13 of the outer deciles of raw wages and incomes
-# had no error, for .10, and 3 of 416 missed by more than 4 errors, for 0.
+# rows; its mean is at least the second.  Without it .13 of the outer deciles of raw wages and
+# incomes had no error, for .10, and 3 of 416 missed by more than 4 errors, for 0.
 _HETEROGENEOUS, _LEAST_DENSITY = 0.3, 0.1
 # Where one is larger than this, rows were longer than could be measured, and are once more, if that
 # leaves something for scores.
