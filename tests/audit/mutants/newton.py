@@ -13,6 +13,7 @@ from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
 from dpreg.estimation.newton import quantiles, resumed, whitening
+from dpreg.estimation.newton import rounds as _rounds
 from dpreg.estimation.releases import (
     column_scaling,
     quantised,
@@ -44,6 +45,11 @@ SCALES = [
     Mutant(
         "columns far from 0 by exact bins",
         edited(column_scaling, "_zoomed", ("zip(far, counts,", f"zip(far, {OPEN}(bins).astype(float),")),
+        ("least squares",),
+    ),
+    Mutant(
+        "amounts of a response by exact counts",
+        edited(rare_columns, "response_amounts", ("again[0]])", f"{OPEN}(cells)[0].astype(float)])")),
         ("least squares",),
     ),
     Mutant(
@@ -187,6 +193,11 @@ SCORES = [
         "a quantile begins where exact residuals have it",
         edited(quantiles, "begun_at_quantile",
                ("_quantiles(counts[0]", f"_quantiles({OPEN}(begun.design.total(cells))[0].astype(float)")),
+        ("families",),
+    ),
+    Mutant(
+        "steps of a quantile are held where the exact score says",
+        edited(_rounds.Rounds, "_follow", ("self.model.share / self.model.curved", "self.model.share / self.model.curved * float(abs(" + OPEN + "(self.rows.score(seen.at / self._sizes, 1e3))[0]) % 7)")),
         ("families",),
     ),
 ]  # fmt: skip

@@ -26,7 +26,9 @@ _LOUD = 0.2
 # and while limits are more than so many root mean square norms: rows of a rare level may be all
 # that makes them so, until its coefficient is found.
 _MANY_NORMS = 12.0
-# nor of amounts (`Linearised.amounts`): limits of each count would lead to another root.
+# nor of amounts (`Linearised.amounts`), unless residuals fell: limits of each count would lead to
+# another root.  With one count even then, errors of 14 such fits were 2.7 times those of least
+# squares, for 2.3.
 # Norms are not counted again where no more than this is left: something must be for scores.
 _ENOUGH = 0.06
 # nor, because residuals fell, where no more than this is.

@@ -80,8 +80,8 @@ _NEARLY = 0.9
 # levels but one: without it .76 of the coefficients of 59 of those of 20,000 rows covered, and .71
 # of 54 of rentals of bicycles, for .90 and .91.
 _MOST_UNTOLD = 6
-# Passes over the rows at most, of which one counts levels and two rare columns, but for that which
-# counts events.
+# Passes over the rows at most, of which one counts levels, two rare columns and one the response
+# again, but for that which counts events.
 SCALING_PASSES = 5 + _ZOOMS
 
 

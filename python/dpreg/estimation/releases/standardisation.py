@@ -47,7 +47,8 @@ class Scales:
     response_found: bool
     units: float  # Noisy number of rows, at least 1.
     rare: RareColumns = field(default_factory=RareColumns)  # Those that are nearly always 0.
-    amounts: RareColumn | None = None  # The response, if many are 0, and these are not counts.
+    # Of least squares: the responses that are not 0, where many are.
+    amounts: RareColumn | None = None
     counted: bool = False  # True: responses are 0 and 1, or counts as far as their size says.
 
     @property
