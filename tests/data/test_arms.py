@@ -164,7 +164,8 @@ def test_coefficients_by_arm_predict_as_the_rows_do():
     columns, centre = ByArm.of(terms).apart, np.array([0.2, 0.3, 0.1, 0.7, 0.5])
     rows, _, _ = columns.rows(centre)(X, y)
     assert columns.terms("y", terms, GAUSSIAN).names == (
-        "t", "a[1]", "a[2]", "a[3]", "t:a[1]", "t:a[2]", "t:a[3]", "x", "b[1]", "t:b[1]", "t:x"
+        "t", "a[1]", "a[2]", "a[3]", "(a[1]) if t", "(a[2]) if t", "(a[3]) if t",
+            "x", "b[1]", "(b[1]) if t", "(x) if t",
     )  # fmt: skip
     params = np.random.default_rng(1).normal(size=1 + rows.shape[1])
     by_arm = (columns.coefficients(centre) @ params).reshape(2, -1)

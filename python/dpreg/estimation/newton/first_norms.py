@@ -33,10 +33,11 @@ _EVENTS = 0.25
 # errors of means of 20,000 scores, a tenth of which were long, were 1.9 times those without noise,
 # for 1.5; with 1, .83 of intervals covered where residuals of these were lognormal.
 _RARE_TAIL = 2.0
-# Of amounts, beside many zeros, norms are counted once unless residuals fall, with the first of these shares and no more
-# than the second of what is left, and limits are best for tails longer by so many deviations.
-# Counted as others are, .08 of coefficients of 1,000 to 20,000 rows, 2 to 30% of which had amounts,
-# were off by more than four errors, for .004; with .5 deviations .875 covered, for .907.
+# Of amounts, beside many zeros, norms are counted once, unless residuals fall, with the first of
+# these shares and no more than the second of what is left, and limits are best for tails longer by
+# so many deviations.  Counted as others are, .08 of coefficients of 1,000 to 20,000 rows, 2 to 30%
+# of which had amounts, were off by more than four errors, for .004; with .5 deviations .875
+# covered, for .907.
 _AMOUNT_NORMS, _OF_LEFT, _DOUBTED_AMOUNTS = 0.1, 0.2, 1.0
 # Their tails begin at this share of the usual amount, for most rows are zeros.  With .35 a mean was
 # off by 8 errors, for 5.
