@@ -61,9 +61,15 @@ def test_a_square_is_taken_about_the_mean():
     np.testing.assert_array_equal(of.rows[:, [0, 1, 3]], np.eye(4)[:, [0, 1, 3]])
 
 
-def test_powers_are_polynomials_about_the_mean_that_are_uncorrelated_where_normal():
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("x", *(f"I(x ** {k})" for k in (2, 3, 4))),
+        tuple(f"poly(x, 4, raw=True)[{k}]" for k in (1, 2, 3, 4)),
+    ],
+)
+def test_powers_are_polynomials_about_the_mean_that_are_uncorrelated_where_normal(names):
     x = np.random.default_rng(1).normal(40.0, 8.0, 200_000)
-    names = ("x", *(f"I(x ** {k})" for k in (2, 3, 4)))
     of, rows, _, _ = found(names, np.column_stack([x, x**2, x**3, x**4]))
     t = (x - x.mean()) / x.std()
     expected = (t**3 - 3 * t) / np.sqrt(6), (t**4 - 6 * t**2 + 3) / np.sqrt(24)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -19,7 +20,11 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import TwoValues, only_two, two_values
 
-_POWER = re.compile(r"I\((?P<of>.+) \*\* (?P<power>[234])\)")
+# Names of powers, of the first, and of others.
+_POWERS = (
+    (re.compile(r"I\((?P<of>.+) \*\* (?P<power>[234])\)"), "{of}", "I({of} ** {k})"),
+    (re.compile(r"(?P<of>poly\(.+, raw=True\))\[(?P<power>[234])\]"), "{of}[1]", "{of}[{k}]"),
+)
 # A regressor is taken about its mean where that is so many deviations from 0: others are hardly
 # correlated with their products.
 _FAR = 1.0
@@ -130,14 +135,14 @@ def _pairs(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
 def _powers(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
     """Hermite polynomials of regressors far from 0, up to the fourth, beside all lower powers."""
     place = _places(terms, units)
-    for name, at in place.items():
-        found = _POWER.fullmatch(name)
+    for (name, at), (pattern, first, later) in itertools.product(place.items(), _POWERS):
+        found = pattern.fullmatch(name)
         if found is None:
             continue
-        lower = (f"I({found['of']} ** {k})" for k in range(2, int(found["power"])))
-        names = (found["of"], *lower, name)
+        of, powers = found["of"], range(2, int(found["power"]) + 1)
+        names = [first.format(of=of), *(later.format(of=of, k=k) for k in powers)]
         if place.keys() >= set(names):
-            row = _hermite(units, [_factor(units, place[of]) for of in names])
+            row = _hermite(units, [_factor(units, place[each]) for each in names])
             if row is not None:
                 yield _Product(at, row, 1.0, 1.0)
 
