@@ -69,7 +69,7 @@ test_that("methods are those of fits, and predictions come from what was release
                                                    na.rm = TRUE))
     slope <- (moved[[1]] - moved[[2]]) / (2 * h)
     expect_equal(effects$estimate[effects$term == "x"], unname(slope), tolerance = 1e-5)
-    apart <- lapply(c("b", "a"), function(g) colMeans(predict(each, transform(new[1:2, ], g = g), "probs",
+    apart <- lapply(c("b", "a"), function(one) colMeans(predict(each, transform(new[1:2, ], g = one), "probs",
                                                               winsorise = FALSE)))
     expect_equal(effects$estimate[effects$term == "g: b - a"], unname(apart[[1]] - apart[[2]]), tolerance = 1e-8)
   }
