@@ -14,7 +14,7 @@ from dpreg.data.design import Terms
 from dpreg.data.problem import pose
 from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.levels import beginning
-from dpreg.estimation.releases.rows import standard_units
+from dpreg.estimation.releases.rows import StandardUnits, standard_units
 from dpreg.estimation.releases.standardisation import Scales
 
 LEVELS = {"g[b]": (0.0, 1.0), "g[c]": (0.0, 1.0)}
@@ -42,7 +42,7 @@ def found(names, X, centre=None, scale=None, levels=LEVELS):
     units = standard_units(scales, intercept=True)
     with np.errstate(all="ignore"):
         rows = np.column_stack([np.ones(len(X)), (X - units.centre) / units.scale])
-    return regressors(terms_of(names, levels), scales, units), rows, scales, units
+    return regressors(terms_of(names, levels), units), rows, scales, units
 
 
 def crossed_table(n=2_000, seed=1):
@@ -108,13 +108,14 @@ def test_slopes_are_those_of_the_regressors():
 
 def test_two_values_of_a_product_have_its_second_moment():
     table = crossed_table(100_000)
-    of, rows, _, _ = found(CROSSED, table, scale=[8.0, 0.5, 0.5, 600.0, 300.0])
+    of, rows, scales, units = found(CROSSED, table, scale=[8.0, 0.5, 0.5, 600.0, 300.0])
     moments = ((rows @ of.rows) ** 2).mean(axis=0)
-    _, values, shares = dataclasses.astuple(of.two)
+    _, values, shares = dataclasses.astuple(of.two_values(scales, units))
     told = (shares * values**2).sum(axis=0)
     np.testing.assert_allclose(told[4:], moments[4:], rtol=0.1)
-    assert not of.only[4:].any()
-    assert of.only[2:4].all()
+    only = of.only_two(scales, units)
+    assert not only[4:].any()
+    assert only[2:4].all()
 
 
 def test_others_are_left_as_they_are():
@@ -141,8 +142,8 @@ def test_levels_that_have_the_names_of_products_stay_levels():
     groups = {"t": ("t",), "g": ("g[b]", "t:g[b]")}
     terms = Terms(response="y", names=names, intercept=True, ranges=of_g, groups=groups)
     assert not list(crossed_columns(terms))
-    _, _, scales, units = found(names, crossed_table()[:, :3], [0.8, 0.1, 0.2], [0.4, 0.5, 0.5])
-    np.testing.assert_array_equal(regressors(terms, scales, units).rows, np.eye(4))
+    _, _, _, units = found(names, crossed_table()[:, :3], [0.8, 0.1, 0.2], [0.4, 0.5, 0.5])
+    np.testing.assert_array_equal(regressors(terms, units).rows, np.eye(4))
 
 
 def test_crossed_columns_are_found_by_their_names():
@@ -227,17 +228,30 @@ def test_coordinates_of_products_with_levels_are_uncorrelated_however_rare_the_r
 
 
 @pytest.mark.filterwarnings("error")
-def test_released_scales_of_any_size_make_finite_regressors():
-    rng = np.random.default_rng(3)
-    for _ in range(2_000):
-        centre, scale = rng.normal(size=2), np.abs(rng.normal(size=2))
-        powers = 10.0 ** rng.integers(-300, 300, 2)
-        if rng.random() < 0.5:  # of x and its square
-            powers = np.array([1.0, 1.0]) * 10.0 ** rng.integers(-150, 150)
-            centre, scale = np.array([3.0, 10.0 * powers[0]]), np.array([1.0, 6.0 * powers[0]])
-        limits = np.stack([centre * powers - scale * powers, centre * powers + scale * powers])
-        of, _, _, _ = found(("x", "I(x ** 2)"), limits, centre * powers, scale * powers)
+@pytest.mark.parametrize(
+    "names",
+    [("x", *(f"I(x ** {k})" for k in (2, 3, 4))), ("x", "z", "x:z"), CROSSED],
+)
+def test_released_scales_of_any_size_make_finite_regressors(names):
+    """Of each alone, and of powers and products that agree with what they are made of."""
+    rng, terms, made = np.random.default_rng(3), terms_of(names), 0
+    for trial in range(1_000):
+        k = len(names)
+        scale = np.abs(rng.normal(size=k)) * 10.0 ** rng.integers(-300, 300, k)
+        centre = rng.normal(size=k) * 10.0 ** rng.integers(-300, 300, k)
+        if trial % 2:
+            own = 10.0 ** rng.integers(-70, 70)
+            power = np.arange(1, k + 1) if k == 4 else np.array([1, 1, 2] if k == 3 else [1] * k)
+            centre, scale = (3 * own) ** power, np.full(k, own) ** power
+            if names == CROSSED:
+                centre[1:3], scale[1:3] = rng.random(2) / 2, 0.5
+                centre[3:], scale[3:] = centre[1:3] * centre[0], own
+        units = StandardUnits(np.arange(k), centre, scale, 0.0, 1.0, intercept=True)
+        of = regressors(terms, units)
+        made += len(of.products)
         assert np.isfinite(of.rows).all()
+        assert np.isfinite(of.slopes(np.ones(k + 1))).all()
+    assert made > 400
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])

@@ -61,7 +61,7 @@ class _Factor(NamedTuple):
         return self if self.far > _FAR else _Factor(self.place, 0.0, self.root)
 
 
-class _Product(NamedTuple):
+class Product(NamedTuple):
     """A product of two regressors, or a square, about means."""
 
     place: int  # Among the coefficients.
@@ -73,21 +73,40 @@ class _Product(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Regressors:
-    """Standardised rows, in which squares and products are about means."""
+    """Standardised rows, in which powers and products are about means."""
 
     rows: Doubles  # Shape (w, w): what standardised rows are multiplied by.
-    two: TwoValues
-    only: Flags  # Shape (w,): those that have two values, and hardly any other.
+    products: tuple[Product, ...]
     # Places in X of levels, and places among the coefficients of a regressor times each.
     crossed: tuple[tuple[Integers, Integers], ...]
 
     def slopes(self, theta: Doubles) -> Doubles:
         """Return coefficients of these, given those of standardised rows, shape (w, ...)."""
-        return np.asarray(np.linalg.solve(self.rows, theta))
+        at = [product.place for product in self.products]
+        found, own = theta.copy(), self.rows[:, at]
+        found[at] = 0.0
+        of_products = np.linalg.solve(own[at], theta[at])
+        found -= own @ of_products
+        found[at] = of_products
+        return found
+
+    def two_values(self, scales: Scales, units: StandardUnits) -> TwoValues:
+        """Return them as if each had two values."""
+        two = two_values(scales, units)
+        for at, _, value, share in self.products:
+            two.means[at] = 0.0
+            two.values[:, at], two.shares[:, at] = (-value, value), share / 2
+        return two
+
+    def only_two(self, scales: Scales, units: StandardUnits) -> Flags:
+        """Return which have two values, and hardly any other, shape (w,)."""
+        only = np.append(np.zeros(int(units.intercept), dtype=bool), only_two(scales, units))
+        only[[product.place for product in self.products]] = False
+        return only
 
 
-def regressors(terms: Terms, scales: Scales, units: StandardUnits) -> Regressors:
-    """Return regressors, squares and products of which are about released means.
+def regressors(terms: Terms, units: StandardUnits) -> Regressors:
+    """Return regressors, powers and products of which are about released means.
 
     Of x and x^2, or of x, z and x z, only what they do not share tells their coefficients apart.
     Noise in second moments hides it, and where it does not, what is seen of it is mostly too large.
@@ -98,23 +117,20 @@ def regressors(terms: Terms, scales: Scales, units: StandardUnits) -> Regressors
 
     units: of the columns that are used.
     """
-    two, first = two_values(scales, units), int(units.intercept)
-    only = np.append(np.zeros(first, dtype=bool), only_two(scales, units))
-    rows, means = np.eye(units.width), two.means.copy()
-    values, shares = two.values.copy(), two.shares.copy()
-    made, crossed = list[_Product](), list[tuple[Integers, Integers]]()
-    if first:
-        made += [*_powers(terms, units), *_pairs(terms, units)]
-        for levels, products in _crossed(terms, units):
-            crossed.append((levels, np.array([product.place for product in products])))
-            made += products
-    for at, row, value, share in made:
-        rows[:, at], means[at], only[at] = row, 0.0, False
-        values[:, at], shares[:, at] = (-value, value), share / 2
-    return Regressors(rows, TwoValues(means, values, shares), only, tuple(crossed))
+    rows = np.eye(units.width)
+    if not units.intercept:
+        return Regressors(rows, (), ())
+    made = {product.place: product for product in (*_powers(terms, units), *_pairs(terms, units))}
+    crossed = list[tuple[Integers, Integers]]()
+    for levels, products in _crossed(terms, units):
+        crossed.append((levels, np.array([product.place for product in products])))
+        made |= {product.place: product for product in products}
+    for at, row, _, _ in made.values():
+        rows[:, at] = row
+    return Regressors(rows, tuple(made.values()), tuple(crossed))
 
 
-def _pairs(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
+def _pairs(terms: Terms, units: StandardUnits) -> Iterator[Product]:
     """Products of two regressors of which one is far from 0.
 
     Those of two levels are levels, which is what their counts are of.  Taken for others, no
@@ -129,10 +145,10 @@ def _pairs(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
             continue
         one, two, both = (_factor(units, place[of]) for of in (*pair, name))
         if _FAR < max(one.far, two.far) < _ROUNDED and _agree(one.root, two.root, both.root):
-            yield _Product(at, _about(units, at, one.taken, two.taken), 1.0, 1.0)
+            yield Product(at, _about(units, at, one.taken, two.taken), 1.0, 1.0)
 
 
-def _powers(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
+def _powers(terms: Terms, units: StandardUnits) -> Iterator[Product]:
     """Hermite polynomials of regressors far from 0, up to the fourth, beside all lower powers."""
     place = _places(terms, units)
     for (name, at), (pattern, first, later) in itertools.product(place.items(), _POWERS):
@@ -144,7 +160,7 @@ def _powers(terms: Terms, units: StandardUnits) -> Iterator[_Product]:
         if place.keys() >= set(names):
             row = _hermite(units, [_factor(units, place[each]) for each in names])
             if row is not None:
-                yield _Product(at, row, 1.0, 1.0)
+                yield Product(at, row, 1.0, 1.0)
 
 
 def _hermite(units: StandardUnits, powers: list[_Factor]) -> Doubles | None:
@@ -177,21 +193,32 @@ def _places(terms: Terms, units: StandardUnits) -> dict[str, int]:
     return {names[j]: 1 + k for k, j in enumerate(units.columns)}
 
 
-def _crossed(terms: Terms, units: StandardUnits) -> Iterator[tuple[Integers, list[_Product]]]:
+def _crossed(terms: Terms, units: StandardUnits) -> Iterator[tuple[Integers, list[Product]]]:
     """Products of a regressor with the indicators of levels, in the order of these."""
     place = {int(j): 1 + k for k, j in enumerate(units.columns)}
     for crossed in crossed_columns(terms):
         if not place.keys() >= {crossed.of, *crossed.levels, *crossed.products}:
             continue
-        products, of = [], _factor(units, place[crossed.of])
-        if of.far > _ROUNDED**2:
-            continue
-        for level, product in zip(crossed.levels, crossed.products, strict=True):
-            here, at = _factor(units, place[level]), place[product]
-            least, most = sorted((here.about, 1 - here.about))
-            row = _about(units, at, of, here)
-            products.append(_Product(at, row, most / here.size, max(least, 0.0) / most))
-        yield crossed.levels, products
+        of, levels, products = (
+            [_factor(units, place[int(j)]) for j in columns]
+            for columns in ([crossed.of], crossed.levels, crossed.products)
+        )
+        made = [_of_level(units, of[0], *pair) for pair in zip(levels, products, strict=True)]
+        found = [product for product in made if product is not None]
+        if len(found) == len(made):
+            yield crossed.levels, found
+
+
+def _of_level(
+    units: StandardUnits, of: _Factor, level: _Factor, product: _Factor
+) -> Product | None:
+    """Return a regressor times a level; None: its size is another one, or it is too far from 0."""
+    far = max(of.far, level.far) > _ROUNDED**2
+    if far or not _agree(of.root, level.root, product.root):
+        return None
+    least, most = sorted((level.about, 1 - level.about))
+    row = _about(units, product.place, of, level)
+    return Product(product.place, row, most / level.size, max(least, 0.0) / most)
 
 
 def _factor(units: StandardUnits, place: int) -> _Factor:
@@ -211,7 +238,12 @@ def _about(units: StandardUnits, product: int, one: _Factor, two: _Factor) -> Do
     (first, mean, size), (second, other, by) = one, two
     row = np.zeros(units.width)
     row[0] = mean / size * (other / by)
-    for place, times in (product, 1.0), (first, -other), (second, -mean):
-        row[0] += times / size / by * units.centre[place - 1]
-        row[place] += times / size / by * units.scale[place - 1]
+    for place, times, sizes in (
+        (product, 1.0, (size, by)), (first, -other / by, (size,)), (second, -mean / size, (by,)),
+    ):  # fmt: skip
+        centre, scale = float(units.centre[place - 1]), float(units.scale[place - 1])
+        for of in sizes:
+            centre, scale = centre / of, scale / of
+        row[0] += times * centre
+        row[place] += times * scale
     return row

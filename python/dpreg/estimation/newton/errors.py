@@ -131,14 +131,14 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
 def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
     """Lengthen errors, by `bent_factors`, where scores are not straight lines in an interval."""
     units, model = begun.telling_units, fit.model
-    of, first = regressors(begun.design.terms, begun.scales, units), int(units.intercept)
-    change = of.slopes(model.found.change)
+    of, first = regressors(begun.design.terms, units), int(units.intercept)
+    change, two = of.slopes(model.found.change), of.two_values(begun.scales, units)
     theta, back = change @ fit.path.theta, of.slopes(np.eye(len(change)))
-    centre = float(theta @ of.two.means) + model.offset
+    centre = float(theta @ two.means) + model.offset
     known = back @ (error.sampling + error.privacy) @ back.T
-    flat = _flattened(fit, change, groups(begun, model), np.ptp(of.two.values, axis=0))
+    flat = _flattened(fit, change, groups(begun, model), np.ptp(two.values, axis=0))
     errors = flat * np.sqrt(np.diag(known))
-    factors, still = bent_factors(model.family, centre, theta, of.two, errors)
+    factors, still = bent_factors(model.family, centre, theta, two, errors)
     factors = factors * flat
     # Others follow the score, which goes no farther for that, and not the coefficient.  What is
     # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
@@ -187,16 +187,17 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
     count: the first columns, so many, are covariates.
     """
     units = begun.telling_units
-    of, first = regressors(begun.design.terms, begun.scales, units), int(units.intercept)
+    of, first = regressors(begun.design.terms, units), int(units.intercept)
     change, back = of.slopes(fit.model.found.change), of.slopes(np.eye(len(of.rows)))
-    slopes, shares = change @ fit.path.theta, np.maximum(of.two.shares, _NOTHING)
-    apart = np.ptp(of.two.values, axis=0)
+    two, only = of.two_values(begun.scales, units), of.only_two(begun.scales, units)
+    slopes, shares = change @ fit.path.theta, np.maximum(two.shares, _NOTHING)
+    apart = np.ptp(two.values, axis=0)
     events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
     found = events * (1 - events) * apart**2
     thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
     known = back @ (error.sampling + error.privacy) @ back.T
-    flat = thought > np.where(of.only, _FLAT_HAZARD, _MOST_FLAT) * found
-    flat |= of.only & (np.sqrt(np.diag(known)) * apart > _ALL_EVENTS)
+    flat = thought > np.where(only, _FLAT_HAZARD, _MOST_FLAT) * found
+    flat |= only & (np.sqrt(np.diag(known)) * apart > _ALL_EVENTS)
     flat[:first] = False
     flat[first:] &= units.columns < count
     more = of.rows * ((HIDDEN - 1) * flat)

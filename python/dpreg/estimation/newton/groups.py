@@ -167,8 +167,9 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     if model.white is None:
         return None
     scales, units, terms = begun.scales, begun.telling_units, begun.design.terms
-    with_products, first = regressors(terms, scales, units), int(units.intercept)
-    values = with_products.two
+    with_products, first = regressors(terms, units), int(units.intercept)
+    values = with_products.two_values(scales, units)
+    only = with_products.only_two(scales, units)
     # Along directions that were not seen rows are alike.
     unseen = np.linalg.svd(model.found.unseen, full_matrices=False)[0]
     seen = np.eye(len(values.means)) - unseen @ unseen.T
@@ -183,7 +184,7 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
     means, shares = [np.zeros((0, len(constant)))], [np.zeros(0)]
     of, levels = list[int](), list[bool]()
-    pairs = others[with_products.only[others] & told[others]]
+    pairs = others[only[others] & told[others]]
     for number, places in enumerate([*factors, *pairs[:, None]]):
         here = places[told[places]]
         high = values.values[1, here]

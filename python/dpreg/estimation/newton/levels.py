@@ -110,7 +110,7 @@ def beginning(
     counted: False: rows of levels were not counted, and they are columns like others.
     """
     width, first = units.width, int(units.intercept)
-    found = regressors(terms, scales, units)
+    found = regressors(terms, units)
     rows, change, variance = found.rows, found.rows.copy(), np.full((width, width), np.inf)
     shares, unseen = np.ones(width), list[Doubles]()
     told: Mask = np.ones(width, dtype=bool)

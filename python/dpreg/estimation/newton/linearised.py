@@ -126,8 +126,8 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     size = float(np.linalg.norm(slopes))
     centre, spread = _start(family, mean if units.intercept else None, size)
     along = slopes / max(size, np.finfo(float).tiny)
-    own = regressors(terms, scales, units)
-    effects = own.two.farther[:, None] * own.slopes(found.change)
+    own = regressors(terms, units)
+    effects = own.two_values(scales, units).farther[:, None] * own.slopes(found.change)
     # Regressors are no normal ones, and a level of few rows may have all events.
     most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
     spread = min(spread, most)
