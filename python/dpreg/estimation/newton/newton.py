@@ -21,14 +21,17 @@ _QUIET_KNOWN, _LAST_KNOWN = 0.2, 0.6
 # than the second; nor do slopes of a deviation of events change by more in a step.
 _DOUBT_KNOWN, _REACH_KNOWN = 5.0, 1.0
 # Norms are counted once more while noise in coefficients is more than this share of the variance of
-# residuals, unless limits are no more than they must be,
+# residuals, unless limits are no more than they must be; not of amounts (`Linearised.amounts`),
+# unless residuals fell: limits of each count would lead to another root.  With one count even then,
+# errors of 14 such fits were 2.7 times those of least squares, for 2.3.
 _LOUD = 0.2
-# and while limits are more than so many root mean square norms: rows of a rare level may be all
+# And while limits are more than so many root mean square norms: rows of a rare level may be all
 # that makes them so, until its coefficient is found.
 _MANY_NORMS = 12.0
-# nor of amounts (`Linearised.amounts`), unless residuals fell: limits of each count would lead to
-# another root.  With one count even then, errors of 14 such fits were 2.7 times those of least
-# squares, for 2.3.
+# Such limits are counted for this share, as few scores are long: with `NORMS` limits of two
+# lognormal columns of 20,000 rows had 2.3 times the noise of the limit, for 1.3, and .942 of named
+# coefficients of 15 real tables covered, for .948.
+_FAR_NORMS = 0.1
 # Norms are not counted again where no more than this is left: something must be for scores.
 _ENOUGH = 0.06
 # nor, because residuals fell, where no more than this is.
@@ -48,16 +51,17 @@ def newton(rounds: Rounds, share: float) -> Limits:
     guarantee : share mu^2 of `rounds.noise`
     proof : newton.md
     """
-    left, again = share, not rounds.limits.begins
+    left, amounts = share, rounds.limits.begins > 0
+    again = not amounts
     for number in itertools.count(len(rounds.path.observations)):
         enough = left > (_ENOUGH if again else _WORTH) and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
-            loud, left = rounds.noisy(_LOUD), left - NORMS
+            share = NORMS if amounts or not rounds.far(_MANY_NORMS) else min(_FAR_NORMS, left / 4)
+            loud, left = rounds.noisy(_LOUD), left - share
             label = f"norms of scores after round {number}"
-            rounds.count(left, label)
+            rounds.count(share, left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
-            many = rounds.limits.limit > _MANY_NORMS * rounds.limits.norm
-            again = not rounds.limits.begins and ((loud and not ruled) or many)
+            again = not amounts and ((loud and not ruled) or rounds.far(_MANY_NORMS))
         limit = rounds.limits.limit
         settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
         last = settled or rounds.steps_left < 2

@@ -223,13 +223,17 @@ class Rounds:
         best = self.limits.best(self.noise.share(share), self.path.theta / self._sizes)
         return min(limit, max(best, before))
 
-    def count(self, left: float, label: str) -> None:
+    def far(self, norms: float) -> bool:
+        """Whether limits are more than so many root mean square norms."""
+        return self.limits.limit > norms * self.limits.norm
+
+    def count(self, share: float, left: float, label: str) -> None:
         """Count scores by their norm where the path has come to; `left` is for those that follow.
 
         See `count_norms`.
         """
         at = self.path.theta / self._sizes
-        self.limits = count_norms(self.rows, at, self.limits, self.noise, NORMS, left, label)
+        self.limits = count_norms(self.rows, at, self.limits, self.noise, share, left, label)
         self._least, self._counted = min(self._least, self._far), self.path.theta
 
     @property
