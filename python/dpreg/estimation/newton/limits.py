@@ -122,22 +122,26 @@ def count_norms(
     return replace(found, limit=found.best(noise.share(left), theta))
 
 
-def of_few(counted: Limits, residual: float, units: float, mu: float) -> Limits:
+def of_few(counted: Limits, residual: float, units: float, mu: float, *, ends: bool) -> Limits:
     """Return limits for so few units that counts of norms are mostly noise.
 
-    They are believed where what is clear in them is far more than second moments say, and else
-    these.
+    They are believed where what is clear in them is far more than second moments say, and of rare
+    events of any size, and else these.
 
     residual: mean square of an entry of a score, by second moments; mu: of all scores.
+    ends: the longest residual is known.  Of 1,000 rows of 0 and 1 errors were 1.3 times as long,
+        and .09 of coefficients blank where a tenth were 1, for 0, when counts were believed.
     """
     assert counted.tail is not None
     told, clear = residual * counted.width * units, counted.tail.clear
-    if clear.squares > _CLEARLY * told or counted.narrowest > 0:
-        return replace(counted, squares=max(told, clear.squares))
-    norm = math.sqrt(told / units)
+    squares = max(told, clear.squares)
+    if clear.squares > _CLEARLY * told or (counted.narrowest > 0 and not ends):
+        return replace(counted, squares=squares)
+    squares = squares if ends else told
+    norm = math.sqrt(squares / units)
     most = max(_MOST_NORMS, _MOST_NOISE * mu * math.sqrt(units / max(counted.width, 1.0)))
-    limit = min(counted.limit, most * norm)
-    return replace(counted, norm=norm, squares=told, limit=limit)
+    limit = max(min(counted.limit, most * norm), counted.narrowest)
+    return replace(counted, norm=norm, squares=squares, limit=limit)
 
 
 def along(width: float) -> float:
