@@ -170,7 +170,9 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     counted = first_norms(begun, model, rows, None, begun.left - begun.tail_share)
     left = begun.left - begun.tail_share
     mu = begun.noise.share(left)
-    residual, ends = max(model.squares, LEAST_RESIDUAL), model.longest < math.inf
+    residual = max(model.squares, LEAST_RESIDUAL)
+    # Of the rows of a unit scores add up.
+    ends = model.longest < math.inf and begun.noise.rows == 1
     first = of_few(counted, residual, begun.scales.units, mu, ends=ends)
     newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model, of), left)
     return Fit(model, path, first, rows, 0.0, None, math.inf)

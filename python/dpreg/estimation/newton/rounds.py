@@ -145,7 +145,7 @@ class Rounds:
         if float(np.abs(held - way).max(initial=0.0)) > 0:
             path.hold(seen.at + held)
         here = self._groups.curvature(path.theta)
-        path.bend(here - self._expected, float(np.linalg.eigvalsh(here)[0]))
+        path.bend(self._expected, here)
         self._expected = here
 
     def _hold(self, at: Doubles, most: float) -> None:

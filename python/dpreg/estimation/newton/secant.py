@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpreg.base.arrays import Doubles, Flags
+from dpreg.estimation.releases.spectrum import symmetric_root
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03
@@ -144,10 +145,24 @@ class Path:
         """Go no farther than to `theta`."""
         self.beyond, self.theta = self.theta - theta, theta
 
-    def bend(self, change: Doubles, least: float) -> None:
-        """Add to the curvature what it is expected to be more where `theta` is, or `least`."""
-        values, vectors = np.linalg.eigh(self.curvature + change)
-        least = min(max(least, _FLATTEST), _LEAST)
+    def bend(self, before: Doubles, after: Doubles) -> None:
+        """Let the curvature change as it is expected to where `theta` is.
+
+        Both, shape (w, w), positive definite: what was expected, and what is.  What was wrong with
+        the first, as a share, is with the second.  Added up instead, what noise made of a steep
+        slope stayed: of 5,000 rows, one standard deviation of which moved log odds by 8, the slope
+        missed by four errors in .25 of fits, for 0.  Of levels it is added up: with shares, noise
+        led far along one whose rows all had the outcome, and errors of others were 20 times as
+        long.
+        """
+        if self._told.any():
+            changed = self.curvature + after - before
+        else:
+            by = symmetric_root(before, centred=False)
+            by = by @ np.linalg.inv(symmetric_root(after, centred=False))
+            changed = by.T @ self.curvature @ by
+        least = min(max(float(np.linalg.eigvalsh(after)[0]), _FLATTEST), _LEAST)
+        values, vectors = np.linalg.eigh(changed)
         self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
 
     def add(self, seen: Observation) -> None:
