@@ -169,7 +169,7 @@ BOOSTED = [
     Mutant(
         "scores of rows that are not shortened by unit",
         swapped(_core, "score_sensitivity", lambda real: lambda width: real(width) / 2),
-        ("boosted_adassp", "units"),
+        ("units",),
     ),
 ]  # fmt: skip
 
