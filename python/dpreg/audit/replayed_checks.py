@@ -26,6 +26,7 @@ from dpreg.audit.replay_options import (
     random_tukey,
 )
 from dpreg.audit.replay_tables import MOSTLY_ZERO, random_case
+from dpreg.base.families import NegativeBinomial
 from dpreg.estimation.methods import AdaSSP
 
 # At so much tables of a replay reach all stages.
@@ -74,6 +75,10 @@ def _of_family(rng: Generator) -> PublicCall:
     return random_fit(rng, "dp_glm", boosted(rng), one_of(rng, FAMILIES))
 
 
+def _dispersed(rng: Generator) -> PublicCall:
+    return random_fit(rng, "dp_glm", boosted(rng), NegativeBinomial())
+
+
 def _having(calls: Calls, *names: str) -> Calls:
     """Draw calls until one has one of these options."""
 
@@ -95,7 +100,8 @@ _EXTRAS = ("fit_stats", "diagnostics", "weights")
 ADASSP = Check("adassp", _Replays("adassp", _adassp, runs=(300, 60)))
 BOOSTED = Check("boosted_adassp", _Replays("boosted_adassp", _having(_boosted, "inference")))
 LEAST_SQUARES = Check("least squares", _Replays("least squares with errors", _boosted))
-OTHER_FAMILIES = Check("families", _Replays("families", _of_family, runs=(300, 100)))
+OTHER_FAMILIES = Check("families", _Replays("families", _of_family))
+DISPERSION = Check("dispersion", _Replays("dispersions of counts", _dispersed, runs=(100, 10)))
 EXTRAS = Check("extras and weights", _Replays("extras and weights", _having(_any_fit, *_EXTRAS)))
 PREDICTIONS = Check(
     "limits of predictions",
@@ -116,8 +122,10 @@ SURVIVAL = Check(
     "survival", _Replays("dp_survival: rows of persons and periods", random_hazards, runs=(300, 60))
 )
 CLASSES = Check("classes", _Replays("dp_ordinal, dp_multinomial: rows of classes", random_classes))
-EFFECTS = Check(
-    "effects", _Replays("dp_effect: rows and scores of arms", random_effect, runs=(300, 60))
+EFFECTS = Check("effects", _Replays("dp_effect: rows and scores of arms", random_effect))
+UNIT_EFFECTS = Check(
+    "effects of units",
+    _Replays("dp_effect: units of several rows", _having(random_effect, "unit"), runs=(100, 12)),
 )
 RARE = _Replays("columns that are mostly 0", random_rare, runs=(100, 45), mostly_zero=1.0)
 RARE_COLUMNS = Check("rare columns", RARE)

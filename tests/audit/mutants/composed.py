@@ -124,7 +124,7 @@ BOOSTED = [
     Mutant(
         "a dispersion at a tenth of its cost",
         swapped(dispersion, "DISPERSION_SENSITIVITY", lambda real: real / 10),
-        ("families",),
+        ("dispersion",),
     ),
     Mutant(
         "declines by the exact range of the response",

@@ -66,7 +66,7 @@ EFFECTS = [
     Mutant(
         "stages of effects take each unit to have one row",
         edited(Stages, "__init__", ("= allowance, rows", "= allowance, 1")),
-        ("effects",),
+        ("effects of units",),
     ),
     Mutant(
         "mean derivatives of predictions without noise",
