@@ -29,6 +29,7 @@ TITLES = {
     "classes": "dp_ordinal|dp_multinomial",
     "dpsgd": "dpsgd",
     "effects": "dp_effect",
+    "effects of units": "dp_effect",
     "exits": "dp_curve",
     "frank_wolfe": "frank_wolfe",
     "pipelines": "kendall|sis|sub_lasso|two_stage",

@@ -124,7 +124,7 @@ BOOSTED = [
     Mutant(
         "a dispersion at a tenth of its cost",
         swapped(dispersion, "DISPERSION_SENSITIVITY", lambda real: real / 10),
-        ("families",),
+        ("dispersion",),
     ),
     Mutant(
         "declines by the exact range of the response",
@@ -169,7 +169,7 @@ BOOSTED = [
     Mutant(
         "scores of rows that are not shortened by unit",
         swapped(_core, "score_sensitivity", lambda real: lambda width: real(width) / 2),
-        ("boosted_adassp", "units"),
+        ("units",),
     ),
 ]  # fmt: skip
 

@@ -35,7 +35,7 @@ def no_check(*changes):
     )  # fmt: skip
 
 
-_GAUSSIAN_RUNS = ("gaussian runs", "adassp")
+_GAUSSIAN_RUNS = ("adassp",)
 
 
 def _float_sums(self, label, exact, mu):
@@ -71,7 +71,7 @@ GAUSSIAN = [
             ),
             no_check(),
         ),
-        ("gaussian runs", "adassp"),
+        ("adassp",),
     ),
     Mutant(
         "noise of half the scale",

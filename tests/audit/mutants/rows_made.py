@@ -6,7 +6,7 @@ from audit.patches import OPEN, Mutant, edited
 
 from dpreg.data import arms
 from dpreg.data.class_steps import RowsOfStep
-from dpreg.estimation.methods import class_rows, effect
+from dpreg.estimation.methods import class_rows, effect, effect_stages
 from dpreg.estimation.methods.effect_stages import Stages
 
 CLASSES = [
@@ -61,6 +61,16 @@ EFFECTS = [
     Mutant(
         "weights of arms that add up to the number of rows",
         edited(arms.EffectScores, "__call__", ("own = chance if arm else 1 - chance", "own = chance if arm else 1 - chance\n            own = own * np.where(treated == arm, 1 / own, 0.0).mean() if len(y) else own")),
+        ("effects",),
+    ),
+    Mutant(
+        "stages of effects take each unit to have one row",
+        edited(Stages, "__init__", ("= allowance, rows", "= allowance, 1")),
+        ("effects of units",),
+    ),
+    Mutant(
+        "mean derivatives of predictions without noise",
+        edited(effect_stages, "mean_slopes", ("noisy[1 : len(half)]", f"{OPEN}(sums)[1 : len(half)].astype(float)")),
         ("effects",),
     ),
 ]  # fmt: skip

@@ -27,6 +27,9 @@ ALONE = 4.0
 _HALVES, _STEPS = 44, 8
 # So many steps are always looked at together: a sum over shapes has the same bits, however few.
 _LANES = 32
+# So many shapes at a time, which the cache of a processor holds: a default fit takes a seventh less
+# time than with all of them at once.
+_TOGETHER = 128
 # No unit is farther out than so many times where the tail begins; without an end, limits of real
 # tables with a few outliers run away.
 _FARTHEST = 256.0
@@ -123,24 +126,36 @@ class NormTail:
         fit = ((tail - expected) ** 2 / variance + np.log(variance / deviation**2)).sum(axis=1)
         weights = np.exp(prior - fit / 2 - np.max(prior - fit / 2))
         weights /= weights.sum()
-        # Beyond these steps no shape has a unit, and nothing exceeds a limit; whole lanes of them.
-        reach = int((_widest() * units.max() > 1).sum())
-        reach = min(-(-reach // _LANES) * _LANES, _HALVES * _STEPS)
-        numbers = units[:, None] * shapes[:, : reach + 1]
-        numbers[numbers <= 1] = 0.0
-        numbers[:, self._start * _steps()[: reach + 1] > most] = 0.0
-        parts = numbers[:, 1:] + numbers[:, :-1]
-        parts /= 2
-        parts *= np.diff(_steps())[:reach]
-        excess = parts[:, ::-1].cumsum(axis=1)[:, ::-1]
         self._limits = self._start * _steps()
-        expected, squared = np.zeros((2, len(_steps())))
-        expected[:reach] = self._start * (weights @ excess)
-        squared[:reach] = self._start**2 * (weights @ excess**2)
+        expected, squared = self._beyond(weights, units, most)
         self._doubt = np.sqrt(np.maximum(squared - expected**2, 0.0))
         self._excess = np.maximum(expected, self._seen_beyond())
         self.squares, number = self._sum(first, weights, units, ends)
         self.root_mean_square = math.sqrt(self.squares / number)
+
+    def _beyond(self, weights: Doubles, units: Doubles, most: float) -> tuple[Doubles, Doubles]:
+        """Return means over shapes of what norms exceed each limit by, added up, and its square.
+
+        A shape ends where it has no unit, and at `most`.
+        """
+        shapes, steps = _shapes()[0], _steps()
+        # Beyond these steps no shape has a unit, and nothing exceeds a limit; whole lanes of them.
+        reach = int((_widest() * units.max() > 1).sum())
+        reach = min(-(-reach // _LANES) * _LANES, _HALVES * _STEPS)
+        end, widths = int((self._limits <= most).sum()), np.diff(steps)[:reach] / 2
+        over = np.empty((len(shapes), reach))  # from the last limit to the first
+        for first in range(0, len(shapes), _TOGETHER):
+            some = slice(first, first + _TOGETHER)
+            numbers = units[some, None] * shapes[some, : reach + 1]
+            numbers[numbers <= 1] = 0.0
+            numbers[:, end:] = 0.0
+            parts = (numbers[:, 1:] + numbers[:, :-1]) * widths
+            np.cumsum(parts[:, ::-1], axis=1, out=over[some])
+        expected, squared = np.zeros((2, len(steps)))
+        expected[:reach] = self._start * np.einsum("i,ij->j", weights, over)[::-1]
+        over *= over
+        squared[:reach] = self._start**2 * (weights @ np.ascontiguousarray(over[:, ::-1]))
+        return expected, squared
 
     def _sum(
         self, first: int, weights: Doubles, units: Doubles, ends: Edges
