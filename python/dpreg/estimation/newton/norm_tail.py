@@ -27,8 +27,8 @@ ALONE = 4.0
 _HALVES, _STEPS = 44, 8
 # So many steps are always looked at together: a sum over shapes has the same bits, however few.
 _LANES = 32
-# So many shapes at a time, which the cache of a processor holds: a default fit takes a seventh less
-# time than with all of them at once.
+# So many shapes at a time, which the cache of a processor holds: a tail takes a third less time
+# than with all of them at once.
 _TOGETHER = 128
 # No unit is farther out than so many times where the tail begins; without an end, limits of real
 # tables with a few outliers run away.
