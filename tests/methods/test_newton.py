@@ -10,7 +10,7 @@ from dpreg import _core
 from dpreg.base.families import GAUSSIAN
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.newton.coordinates import Moments, Whitening
-from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms
+from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms, of_few
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.newton import newton
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
@@ -72,3 +72,16 @@ def test_what_is_seen_is_kept_where_all_of_the_intercept_is_hidden(seen):
     np.testing.assert_allclose(np.abs(left.change.ravel()), np.eye(3)[seen], atol=1e-12)
     np.testing.assert_allclose(np.abs(basis.ravel()), np.eye(3)[seen], atol=1e-12)
     assert abs(np.linalg.det(np.column_stack([left.change, left.unseen]))) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("ends", "most"), [(True, 3.0), (False, np.inf)])
+def test_limits_of_few_rows_of_0_and_1_are_no_more_than_three_norms(ends, most):
+    """Nor less than the score of a rare event; others are as counts say, clear or not."""
+    starts = bins_around(2.0, 3)
+    counts = np.full(len(starts), 30.0)  # noise of 20 is most of them
+    tail = NormTail(counts, starts, 20.0)
+    counted = Limits(40.0, tail, tail.root_mean_square, tail.squares, 4.0, least=2.0)
+    found = of_few(counted, 1.0, 1000.0, 0.2, ends=ends)
+    assert found.limit == min(40.0, most * found.norm)
+    rare = of_few(replace(counted, least=30.0), 1.0, 1000.0, 0.2, ends=ends)
+    assert rare.limit == (30.0 if ends else 40.0)

@@ -125,3 +125,22 @@ def test_noise_over_short_steps_is_no_curvature():
         missed.append(abs(path.theta[0] - 0.05))
     assert np.mean(np.array(worst) > 0.2) < 0.02
     assert max(missed) < 0.02
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_what_is_wrong_with_a_curvature_as_a_share_is_wrong_with_that_it_changes_to(width):
+    """However steep: added up, a curvature of 2 for 1 would be 1.01 where it is .01."""
+    rng = np.random.default_rng(width)
+    before, after = wrong_by(width, 0.3, rng), wrong_by(width, 0.3, rng) / 100
+    for times in (1.0, 2.0):
+        path = path_of(width, 0.01)
+        path.curvature = times * before
+        path.bend(before, after)
+        np.testing.assert_allclose(path.curvature, times * after, rtol=1e-9, atol=1e-12)
+
+
+def test_the_curvature_of_levels_is_added_up():
+    path = Path(np.ones(2), np.full((2, 2), 0.01), np.zeros(2), told=np.array([True, False]))
+    path.curvature = np.diag([1.5, 1.0])
+    path.bend(np.eye(2), np.diag([0.5, 1.0]))
+    np.testing.assert_allclose(path.curvature, np.eye(2), atol=1e-12)
