@@ -31,8 +31,8 @@ ROWS, DIMENSIONS, EPSILONS = (1_000, 2_000, 5_000, 20_000, 100_000), (2, 5, 10, 
 KINDS = ("normal", "dummies", "corr", "lognormal")
 TABLE_ROWS, TABLE_EPS = (20_000, 100_000), 1.0
 POPULATION = 200_000
-# Cells of few slopes have more runs, until there are so many: of three runs of two slopes one in
-# three had less than .9 covered, and noise was off by a third, by chance.
+# Cells of few slopes have more runs, until there are so many: of three runs of two slopes less than
+# .9 are covered one time in four, and noise is off by a third, by chance.
 LEAST_SLOPES = 30
 # Rows of a sample whose scores the limit clips, and what that may move, in standard errors.
 BEYOND, HARMLESS = 5, 0.25

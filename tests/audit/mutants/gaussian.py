@@ -35,9 +35,6 @@ def no_check(*changes):
     )  # fmt: skip
 
 
-_GAUSSIAN_RUNS = ("adassp",)
-
-
 def _float_sums(self, label, exact, mu):
     """What the peers do: doubles, and a continuous Gaussian on top."""
     sums, weights, sensitivity = opened(exact), exact.weights, exact.sensitivity
@@ -86,7 +83,7 @@ GAUSSIAN = [
     Mutant(
         "delta dropped: mu for delta = 1/2",
         swapped(_gaussian, "gdp_mu", lambda real: lambda e, d: real(e, 0.5)),
-        _GAUSSIAN_RUNS,
+        ("adassp",),
     ),
     Mutant(
         "classical sigma, far beyond eps = 1",
@@ -95,7 +92,7 @@ GAUSSIAN = [
             "gdp_mu",
             lambda _: lambda e, d: 2 * e / math.sqrt(2 * math.log(1.25 / d)) * 1.5,
         ),
-        _GAUSSIAN_RUNS,
+        ("adassp",),
     ),
     Mutant(
         "continuous noise on a float sum",

@@ -168,7 +168,7 @@ SCORES = [
     Mutant(
         "norms after a round are free",
         both(
-            edited(_newton, "newton", ("rounds.noisy(_LOUD), left - share", "rounds.noisy(_LOUD), left")),
+            edited(_newton, "newton", ("rounds.noisy(_LOUD), left - cost", "rounds.noisy(_LOUD), left")),
             no_check(),
         ),
         ("least squares",),

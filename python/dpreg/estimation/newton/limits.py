@@ -24,8 +24,8 @@ _USUAL_NORMS = 2.5
 # lognormal responses covered, for .69; without a limit, errors of six indicators of 1,000 rows with
 # bounds were 1.5 times as long.
 _MOST_NORMS, _MOST_NOISE, _CLEARLY = 4.0, 1.2, 4.0
-# and this, where the longest residual is known.  When counts were believed instead, errors of 1,000
-# rows of 0 and 1 were 1.3 times as long, and .09 of coefficients blank where a tenth were 1, for 0;
+# and this, where the longest residual is known.  When counts were believed instead, noise of 1,000
+# rows of 0 and 1 was 1.3 times as much, and .09 of coefficients blank where a tenth were 1, for 0;
 # with 4, .24 of coefficients of eight real tables of 1,000 rows were blank, for .22.
 _MOST_ENDS = 3.0
 # Later scores may have so much less: where they begin, effects of levels are not all told.  With
@@ -87,6 +87,10 @@ class Limits:
         """No limit is less."""
         return max(self.least, self.far * self.few)
 
+    def more_than(self, norms: float) -> bool:
+        """Whether the limit is more than so many root mean square norms."""
+        return self.limit > norms * self.norm
+
     @property
     def usual(self) -> float:
         """Where the curvature is not known."""
@@ -140,11 +144,9 @@ def of_few(counted: Limits, residual: float, units: float, mu: float, *, ends: b
     squares = max(told, clear.squares)
     if clear.squares > _CLEARLY * told or (counted.narrowest > 0 and not ends):
         return replace(counted, squares=squares)
-    squares = squares if ends else told
-    norm = math.sqrt(squares / units)
     most = max(_MOST_NORMS, _MOST_NOISE * mu * math.sqrt(units / max(counted.width, 1.0)))
-    if ends:
-        most = _MOST_ENDS
+    squares, most = (squares, _MOST_ENDS) if ends else (told, most)
+    norm = math.sqrt(squares / units)
     limit = max(min(counted.limit, most * norm), counted.narrowest)
     return replace(counted, norm=norm, squares=squares, limit=limit)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.limits import Limits
-from dpreg.estimation.newton.rounds import NORMS, Rounds
+from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.releases.column_scaling import share_for
 
 # Where the curvature is known; the first score costs this share.
@@ -20,7 +20,9 @@ _QUIET_KNOWN, _LAST_KNOWN = 0.2, 0.6
 # Hazards are wrong by so many sampling errors where they begin, and their logarithms by no more
 # than the second; nor do slopes of a deviation of events change by more in a step.
 _DOUBT_KNOWN, _REACH_KNOWN = 5.0, 1.0
-# Norms are counted once more while noise in coefficients is more than this share of the variance of
+# Norms are counted for this share.
+_NORMS = 0.03
+# They are counted once more while noise in coefficients is more than this share of the variance of
 # residuals, unless limits are no more than they must be; not of amounts (`Linearised.amounts`),
 # unless residuals fell: limits of each count would lead to another root.  With one count even then,
 # errors of 14 such fits were 2.7 times those of least squares, for 2.3.
@@ -28,7 +30,7 @@ _LOUD = 0.2
 # And while limits are more than so many root mean square norms: rows of a rare level may be all
 # that makes them so, until its coefficient is found.
 _MANY_NORMS = 12.0
-# Such limits are counted for this share, as few scores are long: with `NORMS` limits of two
+# Such limits are counted for this share, as few scores are long: with `_NORMS` limits of two
 # lognormal columns of 20,000 rows had 2.3 times the noise of the limit, for 1.3, and .942 of named
 # coefficients of 15 real tables covered, for .948.
 _FAR_NORMS = 0.1
@@ -56,12 +58,14 @@ def newton(rounds: Rounds, share: float) -> Limits:
     for number in itertools.count(len(rounds.path.observations)):
         enough = left > (_ENOUGH if again else _WORTH) and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
-            share = NORMS if amounts or not rounds.far(_MANY_NORMS) else min(_FAR_NORMS, left / 4)
-            loud, left = rounds.noisy(_LOUD), left - share
+            far = rounds.limits.more_than(_MANY_NORMS) and not amounts
+            cost = min(_FAR_NORMS, left / 4) if far else _NORMS
+            loud, left = rounds.noisy(_LOUD), left - cost
             label = f"norms of scores after round {number}"
-            rounds.count(share, left, label)
+            rounds.count(cost, left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
-            again = not amounts and ((loud and not ruled) or rounds.far(_MANY_NORMS))
+            many = rounds.limits.more_than(_MANY_NORMS)
+            again = not amounts and ((loud and not ruled) or many)
         limit = rounds.limits.limit
         settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
         last = settled or rounds.steps_left < 2

@@ -42,8 +42,6 @@ _LONG_STEP = 2.0
 _FARTHEST = 2.0
 # Where the curvature was known before, it may be wrong by more than is said, and steps are shorter.
 _SHORT = 4.0
-# Norms are counted for this share.
-NORMS = 0.03
 # A fit makes so many noisy steps at most, with so many after its scores, or as many as one score
 # needs: where there are many before them, scores are fewer, and norms are counted less often.
 # Without, real tables took up to 24, with 1% less noise; with 18, they had 7% more.
@@ -222,10 +220,6 @@ class Rounds:
         before = self.path.observations[-1].limit if self.path.observations else 0.0
         best = self.limits.best(self.noise.share(share), self.path.theta / self._sizes)
         return min(limit, max(best, before))
-
-    def far(self, norms: float) -> bool:
-        """Whether limits are more than so many root mean square norms."""
-        return self.limits.limit > norms * self.limits.norm
 
     def count(self, share: float, left: float, label: str) -> None:
         """Count scores by their norm where the path has come to; `left` is for those that follow.

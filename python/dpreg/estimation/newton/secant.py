@@ -152,8 +152,8 @@ class Path:
         the first, as a share, is with the second.  Added up instead, what noise made of a steep
         slope stayed: of 5,000 rows, one standard deviation of which moved log odds by 8, the slope
         missed by four errors in .25 of fits, for 0.  Of levels it is added up: with shares, noise
-        led far along one whose rows all had the outcome, and errors of others were 20 times as
-        long.
+        led far along one whose rows all had the outcome, and the error of another regressor was
+        57 times as long.
         """
         if self._told.any():
             changed = self.curvature + after - before
