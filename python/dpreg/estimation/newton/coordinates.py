@@ -119,6 +119,14 @@ class Moments:
         matrix[places, places] = np.diag(self.matrix)[places]
         return replace(self, matrix=matrix)
 
+    def without(self, hidden: Doubles) -> Moments:
+        """Return them as if there were none along these directions.
+
+        hidden: shape (k, h): orthonormal.
+        """
+        rest = np.eye(len(self.matrix)) - hidden @ hidden.T
+        return replace(self, matrix=rest @ self.matrix @ rest)
+
     def unrelated(self, places: Integers) -> Moments:
         """Return them as if nothing were known of correlations of these coordinates.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
+from dpreg.estimation.newton.constant_sums import constant_sums, not_seen
 from dpreg.estimation.newton.coordinates import Whitening, shrunken
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.untold import farthest, shortened, unseen, untold_columns
@@ -64,6 +65,11 @@ class _Table:
     # to a limit.
     rows: Callable[[Whitening, float], MappedRows]
     response: bool  # The response is the last entry of rows.
+
+    @property
+    def sums(self) -> Doubles:
+        """See `constant_sums`."""
+        return constant_sums(self.begun.design.terms, self.begun.scales, self.begun.units)
 
     @property
     def untold(self) -> Integers:
@@ -167,14 +173,14 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     moments = before.moments.doubted(last.alike).seen(gram[:width, :width], doubt)
     least = _SMALL_SEEN if small else _SEEN
     untold = unseen(moments, before, table.untold, least)
-    moments = moments.apart(untold)
+    measured = replace(before.moments, matrix=gram[:width, :width], variance=doubt)
+    moments = moments.apart(untold).without(not_seen(table.sums, before, measured, least))
     values, vectors = np.linalg.eigh(moments.matrix)
     # Noise of others has not spread what is apart: pulled to these, columns that were not seen were
     # taken for seen, and .05 of coefficients of 30 indicators of 5,000 rows missed by 4 errors.
     others = (vectors[untold] ** 2).sum(axis=0) < 0.5
     values[others] = moments.without_spread(values[others])
     unsure = moments.along(vectors)
-    measured = replace(before.moments, matrix=gram[:width, :width], variance=doubt)
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
     apart = (values > _APART) | ((vectors[before.levels] ** 2).sum(axis=0) < _OF_LEVELS)
     seen = (values > least * unsure) & (apart | (alone > least * measured.along(vectors)))
