@@ -21,6 +21,8 @@ Bounds = tuple[float, float]
 LEAST_WIDTH = 1e-60
 # Squares of ratios of widths must be doubles.
 _LARGEST = 1e60
+# Columns that contrasts with other levels make, of which there are fewer than levels.
+_CODED = re.compile(r"\[[A-Z]\.")
 
 
 def column_pairs(bounds: Mapping[str, Bounds] | None, schema: Schema) -> dict[str, Bounds]:
@@ -104,6 +106,18 @@ def level_places(terms: Terms) -> tuple[Integers, ...]:
         if not (bases and re.search(rf"\b(?:{bases})\b", term))
     )
     return tuple(np.array(of, dtype=np.int64) for of in found if of)
+
+
+def whole_factor(terms: Terms) -> Integers:
+    """Return places, in X, of the levels of a factor that a formula without an intercept has all.
+
+    They add up to 1 in all rows.  Where there are several, those of the first; or none.
+    """
+    whole = (
+        of for of in level_places(terms)
+        if not terms.intercept and not any(_CODED.search(terms.names[j]) for j in of)
+    )  # fmt: skip
+    return next(whole, np.zeros(0, dtype=np.int64))
 
 
 def _checked_pair(name: str, limits: Any) -> Bounds:

@@ -11,7 +11,7 @@ from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
 from dpreg.base.text import counted
-from dpreg.data.bounds import column_bounds, level_places, wide_places
+from dpreg.data.bounds import column_bounds, level_places, whole_factor, wide_places
 from dpreg.data.crossed import crossed_columns
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
@@ -68,11 +68,30 @@ class Standardised:
     @property
     def telling_units(self) -> StandardUnits:
         """Standard units of the columns that an intercept does not stand for already."""
-        used = np.ones(len(self.units.columns), dtype=bool)
-        used[list(self.design.terms.given)] = False
+        used = ~np.isin(self.units.columns, self.design.terms.given)
         if self.units.intercept:
             used &= ~self.scales.constant[self.units.columns]
         return self.units.keeping(used)
+
+    def with_constant(self) -> Standardised:
+        """Let a constant stand for a level of a factor of which the formula has all, if one is so.
+
+        The model is the same, and much is known of rows with a constant.  Without it .73 of the
+        coefficients of four levels and a slope of 20,000 rows with 4% of events were covered, and
+        .23 had no error, for .93 and none.
+        """
+        terms = self.design.terms
+        levels = whole_factor(terms)
+        if not len(levels) or self.start is not None:
+            return self
+        ranges = {name: of for name, of in terms.ranges.items() if name != terms.names[levels[0]]}
+        design = replace(self.design, terms=replace(terms, ranges=ranges))
+        begun = with_scales(design, self.noise, self.scales, self.tail_share, self.extras, True)
+        d = len(terms.regressors)
+        back = np.eye(d, 1 + d, 1)
+        back[levels, 0] = 1.0
+        units = begun.units.keeping(begun.units.columns != levels[0])
+        return replace(begun, units=units, back=back)
 
     def of(self, family: Family) -> Standardised:
         """Return it with a family whose dispersion is known."""
@@ -127,14 +146,14 @@ class Standardised:
         terms = self.design.terms
         d = len(terms.regressors)
         of_model = [*range(d), -1]
-        to_user = units.to_user(d) if self.back is None else self.back @ units.to_user(d)
-        covariance, sampling, hidden = user_errors(error, to_user, self.scales.trusted[of_model])
-        clipping = clipping_bounds(error, to_user, hidden)
+        to_user, trusted = units.to_user(d), self.scales.trusted[of_model]
         params = to_user @ theta + units.offset(d)
         if self.back is not None:
-            _, _, untold = user_errors(error, units.to_user(d), self.scales.trusted[of_model])
-            params = self.back @ np.where(untold, 0.0, units.to_user(d) @ theta + units.offset(d))
-        given = [int(units.intercept) + j for j in terms.given]
+            _, _, untold = user_errors(error, to_user, trusted)
+            params, to_user = self.back @ np.where(untold, 0.0, params), self.back @ to_user
+        covariance, sampling, hidden = user_errors(error, to_user, trusted)
+        clipping = clipping_bounds(error, to_user, hidden)
+        given = [int(terms.intercept) + j for j in terms.given]
         params[given], hidden[given] = 1.0, False
         if clipping is not None:
             clipping[given] = 0.0
@@ -146,7 +165,7 @@ class Standardised:
         else:
             limits = regressor_limits(self.scales)
             limits[list(terms.given)] = np.nan
-        levels = [int(units.intercept) + of for of in level_places(terms)]
+        levels = [int(terms.intercept) + of for of in level_places(terms)]
         stats, diagnostics = released_extras(
             self.design, self.scales, params, self.noise, self.extras
         )
@@ -245,9 +264,13 @@ def with_scales(
     scales: Scales,
     tail_share: float,
     extras: Extras = NOTHING_MORE,
+    constant: bool = False,
 ) -> Standardised:
-    """Return a design in the standard units of released scales; what it releases, `noise` pays."""
-    units = standard_units(scales, intercept=design.terms.intercept)
+    """Return a design in the standard units of released scales; what it releases, `noise` pays.
+
+    constant: rows have one, though the formula has no intercept.
+    """
+    units = standard_units(scales, intercept=constant or design.terms.intercept)
     if not design.terms.family.standardised:
         units = replace(units, y_centre=0.0, y_scale=1.0)
     units = units.keeping(np.arange(len(units.columns)) != design.terms.weight)

@@ -142,7 +142,7 @@ class BoostedAdaSSP:
         """See `dpreg.estimation.base.Method`."""
         if inference:
             begun = scaled(design, allowance, self.max_rows, newton_passes())
-            return begun.declined or newton_fit(begun)
+            return begun.declined or newton_fit(begun.with_constant())
         linear = design.terms.family.least_squares
         # Rows are kept, twice if not all columns are found; and there is a vote.
         passes = 4 + self.rounds if linear else PREDICTING_PASSES

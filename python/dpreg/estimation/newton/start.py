@@ -11,6 +11,7 @@ from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.secant import Path
+from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 
@@ -29,6 +30,9 @@ def start_from(
     terms, scales = begun.design.terms, begun.scales
     ended = replace(found, theta=path.theta)
     ended = ended.turned(symmetric_root(path.curvature, centred=begun.units.intercept))
+    residual = squares / (max(found.squares, 1.0) * scales.units)
+    if begun.units.intercept and not terms.intercept:
+        ended, residual = _without_constant(begun, ended, residual)
     return Start(
         response=terms.response,
         names=terms.names,
@@ -41,7 +45,7 @@ def start_from(
         change=ended.change,
         unseen=ended.unseen,
         theta=ended.theta,
-        residual=squares / (max(found.squares, 1.0) * scales.units),
+        residual=residual,
         deviation=np.sqrt(2 * path.doubt),
         sizes=ended.sizes,
         longest=longest,
@@ -49,6 +53,27 @@ def start_from(
         within=terms.within,
         weights=terms.weights,
     )
+
+
+def _without_constant(
+    begun: Standardised, ended: Whitening, residual: float
+) -> tuple[Whitening, float]:
+    """Return coordinates of rows of the formula, which has all levels instead of a constant."""
+    assert begun.back is not None
+    levels = np.flatnonzero(begun.back[:, 0])
+    units, whole = begun.telling_units, standard_units(begun.scales, intercept=False)
+    whole = whole.keeping(np.isin(whole.columns, [*units.columns, *levels]))
+    own = np.isin(whole.columns, units.columns)
+    constant = np.isin(whole.columns, levels) * whole.scale
+    rows = np.zeros((whole.width, units.width))  # What these are multiplied by.
+    rows[own, 1 + np.arange(len(units.columns))] = whole.scale[own] / units.scale
+    rows[:, 1:] -= np.outer(constant, units.centre / units.scale)
+    rows[:, 0] = constant
+    change = rows @ ended.change
+    level = np.linalg.lstsq(change, constant, rcond=None)[0]
+    theta = (units.y_scale * ended.theta + units.y_centre * level) / whole.y_scale
+    found = replace(ended, change=change, unseen=rows @ ended.unseen, theta=theta)
+    return found, residual * (units.y_scale / whole.y_scale) ** 2
 
 
 def started_anew(
