@@ -40,6 +40,9 @@ _EVENTS = 0.69
 LEAST_RESIDUAL = 0.02
 # No response but counts has a smaller variance than this, over that of its family.
 _LEAST_DISPERSION = 1e-4
+# Without an intercept coordinates have a constant where they explain more than this of 1, in mean
+# square.
+_NEARLY = 0.8
 # Least curvature along a direction, as a share of that of all rows.
 _LEAST = 0.1
 
@@ -103,10 +106,9 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     family = terms.family
     if family.least_squares:
         return Linearised(found, family, squares=found.residual)
-    width, y_scale = found.width, float(scales.scale[-1])
-    constant = np.zeros(width)
-    if units.intercept:
-        constant = np.linalg.lstsq(found.change, np.eye(len(found.change))[0], rcond=None)[0]
+    y_scale = float(scales.scale[-1])
+    constant = _constant(scales, units, found)
+    known = bool(constant.any())
     length = max(float(np.linalg.norm(constant)), np.finfo(float).tiny)
     level = constant / length
     across = found.theta - float(found.theta @ level) * level
@@ -124,14 +126,14 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     if family.link == "log" and scales.low[-1] < 0:
         slopes = 0 * slopes  # of responses that count as 0
     size = float(np.linalg.norm(slopes))
-    centre, spread = _start(family, mean if units.intercept else None, size)
+    centre, spread = _start(family, mean if known else None, size)
     along = slopes / max(size, np.finfo(float).tiny)
     own = regressors(terms, units)
     effects = own.two_values(scales, units).farther[:, None] * own.slopes(found.change)
     # Regressors are no normal ones, and a level of few rows may have all events.
     most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
     spread = min(spread, most)
-    centre = _expected(family, mean if units.intercept else None, spread)[0]
+    centre = _expected(family, mean if known else None, spread)[0]
     offset = float(scales.centre[list(terms.given)].sum())
     theta = (centre - offset) * constant + spread * along
     predictors = centre + spread * NODES
@@ -168,6 +170,19 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
         offset=offset,
         longest=_longest(terms),
     )
+
+
+def _constant(scales: Scales, units: StandardUnits, found: Whitening) -> Doubles:
+    """Return what coordinates are multiplied by to give 1 in all rows, or nearly so; 0: nothing.
+
+    Without an intercept that is told from the means of columns.
+    """
+    if units.intercept:
+        first = np.eye(len(found.change))[0]
+        return np.asarray(np.linalg.lstsq(found.change, first, rcond=None)[0])
+    mean = found.change.T @ (scales.centre[units.columns] / units.scale)
+    share = float(mean @ mean)
+    return np.asarray(mean / share if share > _NEARLY else 0 * mean)
 
 
 def _quantile(
