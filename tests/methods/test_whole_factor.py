@@ -69,6 +69,13 @@ def test_levels_of_rare_events_have_errors_that_hold():
         assert (fit.bse < 1.0).all()
 
 
+def test_quantiles_have_all_levels_too():
+    frame = table(20_000, 1)
+    fit = dpreg.dp_glm("y ~ 0 + g + x", frame, 1.0, 1e-6, family=dpreg.Quantile(0.5), rng=1)
+    assert (np.abs(fit.params - [20, 20, 22, 0.5]) < 4 * fit.bse).all()
+    assert (fit.bse < 0.2).all()
+
+
 def test_a_start_is_in_the_units_of_the_formula():
     fit = dpreg.dp_lm("y ~ 0 + g + x", table(20_000, 2), 1.0, 1e-6, rng=1)
     start = fit.start

@@ -130,6 +130,15 @@ class Standardised:
             composition=COMPOSITION,
         )
 
+    def user_params(self, theta: Doubles, units: StandardUnits) -> Doubles:
+        """Return coefficients in the user's units; those of offsets are 1."""
+        terms = self.design.terms
+        d = len(terms.regressors)
+        params = units.to_user(d) @ theta + units.offset(d)
+        params = params if self.back is None else self.back @ params
+        params[[int(terms.intercept) + j for j in terms.given]] = 1.0
+        return params
+
     def released(
         self,
         theta: Doubles,

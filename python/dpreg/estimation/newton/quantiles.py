@@ -37,10 +37,7 @@ def begun_at_quantile(begun: Standardised, model: Linearised) -> Linearised:
     level, units, found = model.family.level, begun.telling_units, model.found
     if level is None or not units.intercept or left_for_scores(begun) < _LEFT:
         return model
-    terms = begun.design.terms
-    d = len(terms.regressors)
-    params = units.to_user(d) @ (found.change @ found.theta) + units.offset(d)
-    params[[1 + j for j in terms.given]] = 1.0
+    params = begun.user_params(found.change @ found.theta, units)
     usual = math.sqrt(max(found.residual, LEAST_RESIDUAL))
     # Scores begin so much above least squares now.
     place = float(special.ndtri(level)) * usual
