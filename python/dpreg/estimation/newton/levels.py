@@ -32,6 +32,10 @@ _ROUGH = 0.25
 # be so many of its deviations from that of all.  With .1 for the second, as other correlations are,
 # .894 of the coefficients of a regressor with levels of 89 real tables were covered, for .909.
 _CROSSED, _SHIFTED = 0.5, 0.5
+# Correlations of a column that is nearly always 0 with others may be so large, as it may say where
+# another is large.  With .1, as other correlations are, slopes of a normal column of 5,000 rows
+# beside one that says which are its upper 5% were off by four errors in .13 of the fits, for .03.
+_FOLLOWS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,10 @@ def beginning(
             unseen.append(rows[:, places] @ left_out)
         kept = at[here]
         variance[0, kept] = variance[kept, 0] = 2 * noise**2 / part
+    alone = first + np.flatnonzero(np.isin(units.columns, list(scales.rare.columns)))
+    alone = alone[np.isfinite(variance[alone, alone])]
+    others = np.setdiff1d(np.arange(first, width), alone)
+    variance[np.ix_(alone, others)] = variance[np.ix_(others, alone)] = 2 * _FOLLOWS**2
     variance = variance[np.ix_(told, told)]
     levels = np.isfinite(np.diag(variance))
     if not small:
