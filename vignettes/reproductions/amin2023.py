@@ -189,8 +189,8 @@ def figure_1(quick):
     grid = (1000, 2000) if quick else range(250, 2001, 250)
     for name in names():
         X, y = data(name)
-        trials = 3 if quick else (50 if name == "Diamonds" else 10)
-        few = 2 if quick else 10
+        trials = 1 if quick else (50 if name == "Diamonds" else 10)
+        few = 1 if quick else 10
         non_dp, ada, tukey, tuned, less = PRINTED[name]
         least = np.linalg.lstsq(X, y, rcond=None)[0]
         bounds = {"x_bound": np.linalg.norm(X, axis=1).max(), "y_bound": np.abs(y).max()}

@@ -401,7 +401,7 @@ def main():
     start, plots = time.perf_counter(), Plots(options.plots)
     trials = 2 if options.quick else 20
     table_1(trials)
-    figure_1(2 if options.quick else 5)
+    figure_1(1 if options.quick else 5)
     figure_4(plots)
     theorem_4_2(20 if options.quick else 1000)
     if DATA.exists():

@@ -248,7 +248,7 @@ def main():
     figure_1(50 if quick else 1000)
     theorem_a3(10_000 if quick else 1_000_000)
     class_sizes()
-    top_k(3 if quick else 30)
+    top_k(1 if quick else 30)
     top_great_good(20 if quick else 200)
     print(f"\n{time.perf_counter() - start:.0f} s")
 
