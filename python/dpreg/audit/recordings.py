@@ -67,8 +67,6 @@ class Recording:
     # Shape (models, p): fits on parts of the units.
     models: list[Doubles] = field(default_factory=list)
     outcome: str = ""  # All that came out.
-    # Tails of noisy counts by what they are computed from, all of it public.
-    tails: dict[tuple[float, bytes, bytes, float], Any] = field(default_factory=dict)
 
     def mu_against(self, other: Self) -> float:
         """Return the root of the sum of squared shifts, in deviations of the noise."""

@@ -18,7 +18,6 @@ import numpy as np
 from dpreg import _core
 from dpreg.audit.recordings import Call, Leak, Recording, Stage
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.newton.norm_tail import NormTail
 from dpreg.estimation.releases import exits
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.certificate import Part
@@ -40,21 +39,7 @@ def watching(here: Recording, script: Script) -> Iterator[None]:
         for name, watch in _WATCHES.items():
             function = watch(name, _core.__dict__[name], here, script)
             stack.enter_context(patch.object(_core, name, function))
-        tails = _tail_watch(NormTail._beyond, here if script is None else script)
-        stack.enter_context(patch.object(NormTail, "_beyond", tails))
         yield
-
-
-def _tail_watch(real: Watch, first: Recording) -> Watch:
-    """Compute tails of the same noisy counts once: a fifth of the time of a fit."""
-
-    def beyond(self: NormTail, weights: Doubles, units: Doubles, most: float) -> Any:
-        public = (self._start, weights.tobytes(), units.tobytes(), most)
-        if public not in first.tails:
-            first.tails[public] = real(self, weights, units, most)
-        return first.tails[public]
-
-    return beyond
 
 
 def _gaussian_watch(real: Watch, here: Recording, script: Script) -> Watch:
