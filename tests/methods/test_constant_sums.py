@@ -10,6 +10,7 @@ import dpreg
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.constant_sums import constant_sums, not_seen
 from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.releases.rare_columns import RareColumns
 from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.standardisation import Scales
 
@@ -19,14 +20,14 @@ def dummies(n, shares, rng):
     return {f"d{k}": (level == k).astype(float) for k in range(len(shares))}
 
 
-def scales_of(X, highest):
+def scales_of(X, highest, untold=()):
     """What might be released of these columns, the last of which is the response."""
     return Scales(
         low=X.min(axis=0), high=np.where(X.max(axis=0) == 1, highest, X.max(axis=0)),
         centre=X.mean(axis=0) * (0.76 if highest == 2 else 0.98), scale=X.std(axis=0),
         given=np.zeros(X.shape[1], dtype=bool), spread=np.full(X.shape[1], np.inf),
         seen=np.ones(X.shape[1], dtype=bool),
-        response_found=True, units=float(len(X)),
+        response_found=True, units=float(len(X)), rare=RareColumns(untold=untold),
     )  # fmt: skip
 
 
@@ -40,7 +41,7 @@ def test_sums_of_dummies_are_constant_in_rows(highest):
         "h": rng.random(500) < 0.1, "b": pair["d1"], "y": rng.standard_normal(500),
     }).astype(float)  # fmt: skip
     X, names = table.to_numpy(), tuple(table.columns[:-1])
-    scales = scales_of(X, highest)
+    scales = scales_of(X, highest, untold=(4, 8))
     units = standard_units(scales, intercept=True)
     rows = np.column_stack([np.ones(500), (X[:, :-1] - units.centre) / units.scale])
     terms = Terms(response="y", names=names, intercept=True, ranges={}, groups={})
@@ -54,6 +55,7 @@ def test_sums_of_dummies_are_constant_in_rows(highest):
     )  # fmt: skip
     assert not constant_sums(as_levels, scales, units)[2:6].any()
     assert constant_sums(terms, scales, standard_units(scales, intercept=False)).shape[1] == 0
+    assert constant_sums(terms, scales_of(X, highest), units).shape[1] == 0
 
 
 def test_a_sum_without_a_spread_is_told_from_one_that_has_some():
@@ -73,6 +75,17 @@ def test_a_sum_without_a_spread_is_told_from_one_that_has_some():
         Moments(exact[1:, 1:], np.full((3, 3), 0.01), levels[1:]), np.ones(3),
     )  # fmt: skip
     assert not_seen(sums[:, :1], less, less.moments, 3.0).shape == (3, 0)
+
+
+def test_sums_of_others_add_no_direction():
+    """One of rounding was hidden too, and all of a fit where there were as many as coordinates."""
+    rng = np.random.default_rng(3)
+    sums = np.column_stack([np.eye(4)[:, :2], np.ones((4, 1)) * [[1], [1], [0], [0]]])
+    moments = Moments(np.diag([0.0, 0.0, 1.0, 1.0]), np.full((4, 4), 0.01), np.ones(4, dtype=bool))
+    found = Whitening(np.eye(4), np.zeros((4, 0)), np.zeros(4), 1.0, moments, np.ones(4))
+    hidden = not_seen(sums @ rng.standard_normal((3, 9)), found, moments, 3.0)
+    assert hidden.shape == (4, 2)
+    np.testing.assert_allclose(hidden @ hidden.T, np.diag([1.0, 1.0, 0.0, 0.0]), atol=1e-12)
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic", "survival"])

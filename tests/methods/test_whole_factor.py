@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,6 +39,8 @@ def means(frame):
         ("0 + g:h", "g[a]:h[u]; g[b]:h[u]; g[c]:h[u]; g[a]:h[v]; g[b]:h[v]; g[c]:h[v]"),
         ("0 + g + g:x", "g[a]; g[b]; g[c]"),
         ("0 + C(g, contr.sum)", "C(g, contr.sum)[a]; C(g, contr.sum)[b]; C(g, contr.sum)[c]"),
+        ("0 + C(g, contr.sum) + h", "C(g, contr.sum)[a]; C(g, contr.sum)[b]; C(g, contr.sum)[c]"),
+        ("0 + offset(g) + x", ""),
         ("g + x", ""),
         ("0 + g:x", ""),
         ("0 + x", ""),
@@ -45,6 +49,24 @@ def means(frame):
 def test_levels_of_a_whole_factor_are_found_by_name(right, found):
     terms = pose(f"y ~ {right}", table(50, 0), None).terms
     assert "; ".join(terms.names[j] for j in whole_factor(terms)) == found
+
+
+def test_levels_with_bounds_or_without_others_are_no_whole_factor():
+    """A coefficient of 5 was said to be 4: the others were taken for levels of all rows."""
+    frame = table(5_000, 1)
+    terms = pose("y ~ 0 + g + h + x", frame, None).terms
+    for bounds in ({"g[a]": (0.0, 1.0)}, dict.fromkeys(terms.groups["g"], (0.0, 1.0))):
+        assert not len(whole_factor(replace(terms, bounds=bounds)))
+    of_r = replace(terms, names=("ga", "gb", "gc", "hv", "hw", "x"), groups={})
+    of_r = replace(of_r, ranges=dict.fromkeys(of_r.names[:-1], (0.0, 1.0)))
+    assert not len(whole_factor(of_r))  # R sends no groups of columns that it selected
+    of_r = replace(of_r, groups={"g": of_r.names[:3], "h": of_r.names[3:5], "x": ("x",)})
+    assert whole_factor(of_r).tolist() == [0, 1, 2]
+    of_r = replace(of_r, bounds=dict.fromkeys(of_r.names[:3], (0.0, 1.0)))
+    assert not len(whole_factor(of_r))
+    exact = np.linalg.lstsq(means(frame), frame["y"], rcond=None)[0]
+    fit = dpreg.dp_lm("y ~ 0 + g + x", frame, 20.0, 1e-6, bounds={"g[a]": (0, 1)}, rng=1)
+    np.testing.assert_allclose(fit.params, exact, atol=0.2)
 
 
 def test_coefficients_are_those_of_all_levels():
@@ -86,6 +108,16 @@ def test_a_start_is_in_the_units_of_the_formula():
     later = dpreg.dp_lm("y ~ 0 + g + x", table(20_000, 3), 1.0, 1e-6, rng=2, start=fit)
     assert (np.abs(later.params - [20, 20, 22, 0.5]) < 4 * later.bse).all()
     assert later.bse["x"] < 0.012
+
+
+def test_a_start_has_constant_columns_too():
+    """Its rows were of fewer columns than those of the next fit, which failed after the charge."""
+    frame = table(20_000, 2).assign(k=3.0)
+    fit = dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, 1e-6, rng=1)
+    assert fit.start.change.shape[0] == fit.start.unseen.shape[0] == 5
+    assert fit.start.change.shape[1] + fit.start.unseen.shape[1] == 5
+    later = dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, 1e-6, rng=2, start=fit)
+    assert abs(later.params["x"] - 0.5) < 4 * later.bse["x"] < 0.5
 
 
 def test_dummies_as_numbers_begin_at_the_mean_of_events_too():

@@ -111,13 +111,21 @@ def level_places(terms: Terms) -> tuple[Integers, ...]:
 def whole_factor(terms: Terms) -> Integers:
     """Return places, in X, of the levels of a factor that a formula without an intercept has all.
 
-    They add up to 1 in all rows.  Where there are several, those of the first; or none.
+    They add up to 1 in all rows.  That is the first factor of the formula, or none: R does not say
+    in its names which levels are left out of later ones, nor do levels add up to 1 of which some
+    have bounds of the user.
     """
-    whole = (
-        of for of in level_places(terms)
-        if not terms.intercept and not any(_CODED.search(terms.names[j]) for j in of)
-    )  # fmt: skip
-    return next(whole, np.zeros(0, dtype=np.int64))
+    levels = {tuple(of.tolist()) for of in level_places(terms)}
+    first = next((of for of in terms.candidates.values() if _known(terms, of)), ())
+    whole = not terms.intercept and len(first) > 1 and first in levels
+    names = [terms.names[j] for j in first]
+    if not whole or any(_CODED.search(name) or name in terms.offsets for name in names):
+        first = ()
+    return np.array(first, dtype=np.int64)
+
+
+def _known(terms: Terms, places: Sequence[int]) -> bool:
+    return any(terms.names[j] in terms.ranges for j in places)
 
 
 def _checked_pair(name: str, limits: Any) -> Bounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.arrays import Doubles
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.coordinates import Moments, Whitening
@@ -20,52 +20,51 @@ _HIGHEST, _MIDDLE = 2.0, 0.75
 _MOST = 4
 # A sum of columns is one of coordinates but for this share of it.
 _LEFT_OUT = 1e-6
+# Columns one after another, and two with others between them: the first that is the last.
+_RUN, _PAIR = 0, 2
+# A direction of which sums of length 1 have so little is rounding.
+_SAME = 1e-8
 
 
 def constant_sums(terms: Terms, scales: Scales, units: StandardUnits) -> Doubles:
     """Return sums that may be 0 in all rows, as combinations of a standardised row.
 
-    They are those of columns from 0 to 1, of two or of more one after another, and the constant.
-    Levels of a factor are told from each other anyway.
+    They are those of columns from 0 to 1, of two or of more one after another, and the constant,
+    where one of them is nearly always 0: of others nothing is known but what matrices say.  Sums of
+    those too took the errors of 16 indicators of 1,000 rows, each of half of them, from .30 to .50,
+    and .24 had none, for .13.  Levels of a factor are told from each other anyway.
 
     Returns shape (w, m).
     """
-    nothing = np.zeros((units.width, 0))
     if not units.intercept:
-        return nothing
+        return np.zeros((units.width, 0))
     own = ~np.isin(units.columns, [j for of in level_places(terms) for j in of])
     low, high = scales.low[units.columns], scales.high[units.columns]
     places = np.flatnonzero(own & (low == 0) & (high <= _HIGHEST))
+    known = np.isin(units.columns[places], [*scales.rare.columns, *scales.rare.untold])
     means = scales.centre[units.columns[places]]
     more = means / np.where(high[places] > 1, _MIDDLE, 1.0)
-    sums = list[tuple[float, Integers]]()
+    # How far their means are from 1, and which columns they are of.
+    far, ends = [np.zeros(0)], [np.zeros((0, 3), dtype=np.int64)]
     for first in range(len(places)):
-        for of, least, most in (
-            (_run, np.cumsum(means[first:]), np.cumsum(more[first:])),
-            (_pair, means[first] + means[first + 2 :], more[first] + more[first + 2 :]),
-        ):
+        later = slice(first + 2, None)
+        runs = np.cumsum(means[first:]), np.cumsum(more[first:]), np.cumsum(known[first:])
+        pairs = means[first] + means[later], more[first] + more[later], known[first] | known[later]
+        for of, (least, most, some) in ((_RUN, runs), (_PAIR, pairs)):
             apart = np.maximum(np.maximum(least - 1, 1 - most), 0.0)
-            sums += [
-                (float(apart[k]), places[of(first, int(k))]) for k in np.flatnonzero(apart < _NEAR)
-            ]
-    combinations = []
-    for _, at in sorted(sums, key=lambda of: of[0])[: _MOST * units.width]:
-        one = np.zeros(units.width)
-        one[0], one[1 + at] = float(units.centre[at].sum()) - 1, units.scale[at]
-        combinations.append(one)
-    return np.column_stack([nothing, *combinations])
-
-
-def _run(first: int, more: int) -> list[int]:
-    return list(range(first, first + more + 1))
-
-
-def _pair(first: int, more: int) -> list[int]:
-    return [first, first + 2 + more]
+            near = np.flatnonzero((apart < _NEAR) & (some > 0))
+            far.append(apart[near])
+            ends.append(np.column_stack([0 * near + of, 0 * near + first, near + first + of]))
+    nearest = np.argsort(np.concatenate(far), kind="stable")[: _MOST * units.width]
+    sums = np.zeros((units.width, len(nearest)))
+    for sum_, (of, first, last) in zip(sums.T, np.vstack(ends)[nearest], strict=True):
+        at = places[first : last + 1] if of == _RUN else places[[first, last]]
+        sum_[0], sum_[1 + at] = float(units.centre[at].sum()) - 1, units.scale[at]
+    return sums
 
 
 def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -> Doubles:
-    """Return those sums in which no spread is seen, with so many deviations of noise.
+    """Return the directions of sums in which no spread is seen, with so many deviations of noise.
 
     Dummies of rare levels are told apart by what is known of them, and then coordinates seem to
     have a spread along the sum that they do not have: intercept and dummies of six levels of
@@ -78,6 +77,8 @@ def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -
     apart = np.linalg.norm(found.change @ along - sums, axis=0)
     along = along[:, apart < _LEFT_OUT * np.linalg.norm(sums, axis=0)]
     along = along / np.linalg.norm(along, axis=0)
-    values = np.einsum("iv,ij,jv->v", along, measured.matrix, along)
+    values = (along * (measured.matrix @ along)).sum(axis=0)
     hidden = along[:, values <= least * measured.along(along)]
-    return np.asarray(np.linalg.qr(hidden)[0])
+    # Some are sums of others: what makes them orthonormal one by one adds directions of rounding.
+    directions, lengths, _ = np.linalg.svd(hidden, full_matrices=False)
+    return np.asarray(directions[:, lengths > _SAME])

@@ -103,7 +103,7 @@ class Moments:
     def along(self, vectors: Doubles) -> Doubles:
         """Return the deviation of the error of second moments along vectors of length 1."""
         squares = vectors**2
-        return np.asarray(np.sqrt(np.einsum("iv,ij,jv->v", squares, self.variance, squares)))
+        return np.asarray(np.sqrt((squares * (self.variance @ squares)).sum(axis=0)))
 
     def turned(self, by: Doubles, levels: Mask | None = None) -> Moments:
         """Return them in coordinates times `by`, where those of levels are 1."""

@@ -62,7 +62,8 @@ def _without_constant(
     assert begun.back is not None
     levels = np.flatnonzero(begun.back[:, 0])
     units, whole = begun.telling_units, standard_units(begun.scales, intercept=False)
-    whole = whole.keeping(np.isin(whole.columns, [*units.columns, *levels]))
+    terms = begun.design.terms
+    whole = whole.keeping(~np.isin(whole.columns, [*terms.given, len(terms.regressors)]))
     own = np.isin(whole.columns, units.columns)
     constant = np.isin(whole.columns, levels) * whole.scale
     rows = np.zeros((whole.width, units.width))  # What these are multiplied by.
@@ -72,7 +73,12 @@ def _without_constant(
     change = rows @ ended.change
     level = np.linalg.lstsq(change, constant, rcond=None)[0]
     theta = (units.y_scale * ended.theta + units.y_centre * level) / whole.y_scale
-    found = replace(ended, change=change, unseen=rows @ ended.unseen, theta=theta)
+    # Constant columns are told from the levels as little as from a constant.
+    same = np.flatnonzero(~own & (whole.columns != levels[0]))
+    alike = np.diag(whole.scale)[:, same]
+    alike -= np.outer(constant, begun.scales.centre[whole.columns[same]])
+    unseen = np.column_stack([rows @ ended.unseen, alike])
+    found = replace(ended, change=change, unseen=unseen, theta=theta)
     return found, residual * (units.y_scale / whole.y_scale) ** 2
 
 
@@ -82,7 +88,7 @@ def started_anew(
     """Fit without the start, which does not hold, from what is left."""
     spent = 1 - begun.left
     anew = begun.anew()
-    outcome = anew.declined or fit(anew)
+    outcome = anew.declined or fit(anew.with_constant())
     if isinstance(outcome, Declined):
         return outcome
     note = (

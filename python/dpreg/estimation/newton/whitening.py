@@ -65,11 +65,7 @@ class _Table:
     # to a limit.
     rows: Callable[[Whitening, float], MappedRows]
     response: bool  # The response is the last entry of rows.
-
-    @property
-    def sums(self) -> Doubles:
-        """See `constant_sums`."""
-        return constant_sums(self.begun.design.terms, self.begun.scales, self.begun.units)
+    sums: Doubles  # See `constant_sums`.
 
     @property
     def untold(self) -> Integers:
@@ -118,7 +114,8 @@ def whiten(begun: Standardised, first: Beginning) -> Whitening:
     def rows(found: Whitening, limit: float) -> MappedRows:
         return rows_with_residual(begun, found, limit)
 
-    return _whitened(_Table(begun, rows, response=True), first)
+    sums = constant_sums(begun.design.terms, begun.scales, begun.units)
+    return _whitened(_Table(begun, rows, response=True, sums=sums), first)
 
 
 def whiten_columns(begun: Standardised) -> Whitening:
@@ -135,7 +132,8 @@ def whiten_columns(begun: Standardised) -> Whitening:
         return mapped_rows(design, scales, units, found.rows, limit, kept=False)
 
     first = beginning(design.terms, scales, units, small=begun.few_rows)
-    return _whitened(_Table(begun, rows, response=False), first)
+    sums = constant_sums(design.terms, scales, units)
+    return _whitened(_Table(begun, rows, response=False, sums=sums), first)
 
 
 def _whitened(table: _Table, first: Beginning) -> Whitening:
