@@ -120,6 +120,16 @@ def test_a_start_has_constant_columns_too():
     assert abs(later.params["x"] - 0.5) < 4 * later.bse["x"] < 0.5
 
 
+def test_a_start_that_is_out_of_date_is_left_for_all_levels():
+    last = dpreg.dp_lm("y ~ 0 + g + x", table(20_000, 2), 1.0, 1e-6, rng=1)
+    frame = table(20_000, 3)
+    frame["x"] *= 100
+    fit = dpreg.dp_lm("y ~ 0 + g + x", frame, 1.0, 1e-6, rng=2, start=last)
+    assert any("out of date" in note for note in fit.notes)
+    assert (np.abs(fit.params - [20, 20, 22, 0.005]) < 4 * fit.bse).all()
+    assert (fit.bse < [0.2, 0.2, 0.2, 0.001]).all()
+
+
 def test_dummies_as_numbers_begin_at_the_mean_of_events_too():
     """From odds of 1 one fit of eight missed by 5.9 errors."""
     for seed in range(4):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Flags
 from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
@@ -86,7 +86,9 @@ class Standardised:
             return self
         ranges = {name: of for name, of in terms.ranges.items() if name != terms.names[levels[0]]}
         design = replace(self.design, terms=replace(terms, ranges=ranges))
-        begun = with_scales(design, self.noise, self.scales, self.tail_share, self.extras, True)
+        begun = with_scales(
+            design, self.noise, self.scales, self.tail_share, self.extras, constant=True
+        )
         d = len(terms.regressors)
         back = np.eye(d, 1 + d, 1)
         back[levels, 0] = 1.0
@@ -130,12 +132,18 @@ class Standardised:
             composition=COMPOSITION,
         )
 
-    def user_params(self, theta: Doubles, units: StandardUnits) -> Doubles:
-        """Return coefficients in the user's units; those of offsets are 1."""
+    def user_params(
+        self, theta: Doubles, units: StandardUnits, untold: Flags | None = None
+    ) -> Doubles:
+        """Return coefficients in the user's units; those of offsets are 1.
+
+        untold: coefficients of the rows that are 0 before `back`; None: none are.
+        """
         terms = self.design.terms
         d = len(terms.regressors)
         params = units.to_user(d) @ theta + units.offset(d)
-        params = params if self.back is None else self.back @ params
+        if self.back is not None:
+            params = self.back @ (params if untold is None else np.where(untold, 0.0, params))
         params[[int(terms.intercept) + j for j in terms.given]] = 1.0
         return params
 
@@ -155,15 +163,15 @@ class Standardised:
         terms = self.design.terms
         d = len(terms.regressors)
         of_model = [*range(d), -1]
-        to_user, trusted = units.to_user(d), self.scales.trusted[of_model]
-        params = to_user @ theta + units.offset(d)
+        to_user, trusted, untold = units.to_user(d), self.scales.trusted[of_model], None
         if self.back is not None:
             _, _, untold = user_errors(error, to_user, trusted)
-            params, to_user = self.back @ np.where(untold, 0.0, params), self.back @ to_user
+            to_user = self.back @ to_user
+        params = self.user_params(theta, units, untold)
         covariance, sampling, hidden = user_errors(error, to_user, trusted)
         clipping = clipping_bounds(error, to_user, hidden)
         given = [int(terms.intercept) + j for j in terms.given]
-        params[given], hidden[given] = 1.0, False
+        hidden[given] = False
         if clipping is not None:
             clipping[given] = 0.0
         if covariance is not None and sampling is not None:
@@ -273,6 +281,7 @@ def with_scales(
     scales: Scales,
     tail_share: float,
     extras: Extras = NOTHING_MORE,
+    *,
     constant: bool = False,
 ) -> Standardised:
     """Return a design in the standard units of released scales; what it releases, `noise` pays.

@@ -10,7 +10,12 @@ from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.curvature import left_for_scores
-from dpreg.estimation.newton.linearised import LEAST_RESIDUAL, Linearised, most_of_quantile
+from dpreg.estimation.newton.linearised import (
+    LEAST_RESIDUAL,
+    Linearised,
+    constant_row,
+    most_of_quantile,
+)
 from dpreg.estimation.releases.residuals import ResidualCells, line_of
 from dpreg.estimation.standardised import Standardised
 
@@ -50,7 +55,7 @@ def begun_at_quantile(begun: Standardised, model: Linearised) -> Linearised:
     beside = _AROUND * min(level, 1 - level)
     low, at, high = _quantiles(counts[0], edges, np.array([level - beside, level, level + beside]))
     density = 2 * beside / max(high - low, edges[1] - edges[0])
-    constant = np.linalg.lstsq(found.change, np.eye(len(found.change))[0], rcond=None)[0]
+    constant = constant_row(begun.scales, units, found)
     moved = replace(model, found=replace(found, theta=found.theta + at * constant))
     return _with_density(moved, density)
 
