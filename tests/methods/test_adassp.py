@@ -31,9 +31,9 @@ def test_wrong_use():
 
 @pytest.mark.slow
 def test_intervals_cover():
-    share, total = coverage("adassp", 10_000, 4, 50)
-    assert abs(share - 0.95) < 0.062
-    assert total == 200
+    share, total = coverage("adassp", 10_000, 4, 100)
+    assert abs(share - 0.95) < 0.044
+    assert total == 400
 
 
 def test_a_share_of_scores_that_could_leave_nothing_is_refused():
@@ -72,9 +72,9 @@ def test_eigenvalues_below_the_noise_are_hidden():
 
 @pytest.mark.slow
 def test_bootstrap_intervals_cover():
-    share, total = coverage(AdaSSP(cov_type="bootstrap"), 10_000, 4, 50)
-    assert abs(share - 0.95) < 0.062  # as those of boosted AdaSSP
-    assert total == 200
+    share, total = coverage(AdaSSP(cov_type="bootstrap"), 10_000, 4, 100)
+    assert abs(share - 0.95) < 0.044
+    assert total == 400
 
 
 def test_bootstrap_takes_away_the_bias(monkeypatch):
