@@ -15,7 +15,7 @@ def path_of(width, doubt, sizes=None):
 
 
 def seen(at, score, deviation):
-    return Observation(at, score, np.full(len(at), deviation), 1.0, np.zeros(len(at)))
+    return Observation(at, score, np.full(len(at), deviation), 1.0)
 
 
 def wrong_by(width, share, rng):

@@ -18,8 +18,6 @@ from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
-# A coordinate in which no root was found may be so many times as far off as the last step was.
-_FARTHER = 5.0
 # A coefficient that the last score moves on, by more than so many deviations of the noise in it and
 # in where it was taken, goes on as a geometric series, with no more than this ratio.
 _MOVED, _SLOWEST = 3.5, 0.67
@@ -100,7 +98,7 @@ def _unsettled(fit: Fit, dispersion: float) -> Doubles:
     steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
     before, last = (seen.score[fit.path.unsettled] for seen in fit.path.observations[-2:])
     # A score that changed its sign has passed the root, which is no farther than the step back.
-    left = np.where(before * last > 0, dispersion + (_FARTHER * steps) ** 2, steps**2)
+    left = np.where(before * last > 0, dispersion, 0.0) + steps**2
     return np.asarray(there * left @ there.T) + np.outer(beyond, beyond)
 
 

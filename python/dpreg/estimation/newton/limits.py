@@ -37,8 +37,6 @@ _MOSTLY = 0.5
 # moments of 30 correlated columns of 5,000 rows was taken for long scores in one fit of three, and
 # errors of slopes were 8 times those of least squares.
 _HIDDEN = 2.0
-# Limits are at least this many root mean square norms.
-_LEAST_NORMS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class Limits:
         limit = min(self.tail.limit(mu * self.along, self.doubted), self.most)
         if self.groups is not None:
             limit = max(limit, self.groups.limit(at, mu * self.along))
-        return max(limit, _LEAST_NORMS * self.norm, self.narrowest)
+        return max(limit, self.narrowest)
 
     @property
     def along(self) -> float:
@@ -95,10 +93,6 @@ class Limits:
     def usual(self) -> float:
         """Where the curvature is not known."""
         return min(self.limit, max(_USUAL_NORMS * self.norm, self.narrowest))
-
-    def excess(self, limit: float) -> float:
-        """Return what norms exceed `limit` by, added up, as expected; 0: that is not known."""
-        return 0.0 if self.tail is None else self.tail.excess(limit)
 
 
 def count_norms(

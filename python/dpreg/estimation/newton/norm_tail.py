@@ -40,7 +40,7 @@ _UNLIKELY = 1e-12
 _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
-ONE_SIDED = 0.7
+_ONE_SIDED = 0.7
 # Number of units beyond a limit, at most and at least: by so many deviations of the noise.  At
 # least by 2 too, 6 of 32 fits of ten simulated designs that said so had clipped fewer than 10 rows,
 # for 0 of 9.
@@ -233,7 +233,7 @@ def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
     excess: shape (..., m): what norms exceed each limit by, added up.
     Returns an array of shape (...).
     """
-    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (ONE_SIDED * excess) ** 2, axis=-1)])
+    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
 
 
 def norm_of(k: float) -> float:

@@ -12,36 +12,23 @@ from dpreg.estimation.inference.curvature import grown, held_back
 from dpreg.estimation.newton.groups import Groups
 from dpreg.estimation.newton.limits import Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
-from dpreg.estimation.newton.norm_tail import ONE_SIDED
 from dpreg.estimation.newton.scores import noisy_score
 from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
 
-# Noise of the first score is this share of residuals, for at most so much of what is left, and no
-# less than the last.  Of least squares, of residuals of rare levels too: without, slopes of 17
-# levels of 20,000 rows had errors 1.6 times as large, for 1.5; with them for events, too, .913 of
-# the intervals of 20,000 rows, one regressor of which was 1 in a tenth, covered, for .932.
-_FIRST_NOISE, _FIRST_MOST, _LEAST_SHARE = 0.1, 0.15, 1e-4
-# The last one is taken where the curvature adds at most this share of its noise, and after steps
-# that are no longer, in any entry, than so many deviations of theirs: the first, and others.
-_SETTLED, _FIRST_LONG, _LONG = 0.3, 12.0, 4.0
+# The last one is taken where the curvature adds at most this share of its noise, and after a step
+# that is no longer, in any entry, than so many deviations of it.
+_SETTLED, _LONG = 0.3, 4.0
 # nor where noise in coefficients is more than this share of the variance of residuals.
 FAR_NOISE = 0.03
-# and not after a step that changes residuals by more than this share of their variance.
-_FAR = 0.1
-# nor with a limit this many times as wide as before: its root is another one.
+# and not with a limit this many times as wide as before: its root is another one.
 _WIDER = 2.0
 # Norms are counted again after residuals fell by this share of their variance.  Without it there
 # was 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.
 _FALLEN = 0.1
-# What linear predictors that change by so much make of means is no straight line.
-_LONG_STEP = 2.0
 # No regressor moves linear predictors by more than this in a step.
 _FARTHEST = 2.0
-# Where the curvature was known before, it may be wrong by more than is said, and steps are shorter.
-_SHORT = 4.0
 # A fit makes so many noisy steps at most, with so many after its scores, or as many as one score
 # needs: where there are many before them, scores are fewer, and norms are counted less often.
 # Without, real tables took up to 24, with 1% less noise; with 18, they had 7% more.
@@ -84,7 +71,7 @@ class Rounds:
         self.model, self._sizes, self._groups = model, model.found.sizes, groups
         self._aimed = self._counted = path.theta
         self._expected = None if groups is None else groups.curvature(model.found.theta)
-        self._least = self._far
+        self._least = self.residual
         if path.observations:
             self._follow(path.observations[-1], last=False)
 
@@ -92,13 +79,6 @@ class Rounds:
     def residual(self) -> float:
         """Root mean square of an entry of the score of a row."""
         return math.sqrt(self.limits.squares / self.width / self.units)
-
-    @property
-    def _far(self) -> float:
-        """Length of steps that are long: a residual, or `_LONG_STEP` in a linear predictor."""
-        if self._expected is None:
-            return self.residual
-        return min(self.residual, _LONG_STEP * self.model.curved)
 
     def deviation(self, limit: float, share: float) -> float:
         """Return that of the noise in the mean score, with this limit, for this share."""
@@ -116,7 +96,7 @@ class Rounds:
         mu = self.noise.share(share)
         score, deviation = noisy_score(self.rows, at / self._sizes, limit, label, self.noise, mu)
         there = self.units * self._sizes
-        seen = Observation(at, score / there, deviation / there, limit, self._cut(limit))
+        seen = Observation(at, score / there, deviation / there, limit)
         self.path.add(seen)
         self._follow(seen, last=last)
 
@@ -153,17 +133,6 @@ class Rounds:
         if far > most:
             self.path.hold(at + way * (most / far))
 
-    def first(self, limit: float, left: float) -> float:
-        """Return the share of the first score."""
-        spread = self.width if self._expected is not None else float((1 / self._sizes**2).sum())
-        quiet = _FIRST_NOISE * self._far / math.sqrt(spread) * self.units
-        return min(max(share_for(self.noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
-
-    def _cut(self, limit: float) -> Doubles:
-        """Return what a limit takes off each entry of the score of a row, where the path is."""
-        cut = ONE_SIDED * self.limits.excess(limit) * self.limits.along / self.units
-        return np.asarray(cut / self._sizes)
-
     def _aim(self) -> None:
         """Make rows again if their rounding would matter where the path has come to."""
         rounding = self.rows.limit / _core.ROW_STEPS / 2
@@ -181,19 +150,12 @@ class Rounds:
             loud = self.width * sigma**2 > FAR_NOISE * self._least**2
             return self._expected is not None and loud and len(self.path.observations) > 2
         last = self.path.observations[-1]
-        if float(((last.score * self._sizes) ** 2).sum()) > _FAR * self._least**2:
-            return False
         longest = float(np.abs(last.score / last.deviation).max(initial=0.0))
-        long = _FIRST_LONG if len(self.path.observations) == 1 else _LONG
-        return self.path.ahead < _SETTLED * sigma and longest < long
+        return self.path.ahead < _SETTLED * sigma and longest < _LONG
 
     def near(self, sigma: float) -> bool:
         """Whether the curvature adds little to noise of this deviation in the next score."""
-        if not self.path.observations:
-            return False
-        step = (self.path.theta - self.path.observations[-1].at) * self._sizes
-        short = float(np.abs(step).max(initial=0.0)) < _SHORT * sigma
-        return short and self.path.ahead < _SETTLED * sigma
+        return bool(self.path.observations) and self.path.ahead < _SETTLED * sigma
 
     def noisy(self, share: float) -> bool:
         """Whether noise in coefficients adds more than this share to the variance of residuals.
@@ -228,7 +190,7 @@ class Rounds:
         """
         at = self.path.theta / self._sizes
         self.limits = count_norms(self.rows, at, self.limits, self.noise, share, left, label)
-        self._least, self._counted = min(self._least, self._far), self.path.theta
+        self._least, self._counted = min(self._least, self.residual), self.path.theta
 
     @property
     def fallen(self) -> bool:

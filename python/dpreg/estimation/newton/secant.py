@@ -43,16 +43,15 @@ class Observation:
     score: Doubles
     deviation: Doubles  # Shape (w,): of the noise in each entry.
     limit: float  # To which scores of units were clipped.
-    cut: Doubles  # Shape (w,): what that takes off each entry, as expected where it was taken.
 
     def turned(self, by: Doubles) -> Observation:
         """Return it in other coordinates.
 
         by: shape (w, k): what rows are multiplied by.
         """
-        deviation, cut = (np.sqrt((by**2).T @ of**2) for of in (self.deviation, self.cut))
+        deviation = np.sqrt((by**2).T @ self.deviation**2)
         at = np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0])
-        return Observation(at, by.T @ self.score, deviation, self.limit, cut)
+        return Observation(at, by.T @ self.score, deviation, self.limit)
 
 
 class Path:
@@ -134,7 +133,7 @@ class Path:
     def variance(self) -> Doubles:
         """Of each entry of the score at `theta`, but for sampling error."""
         left = self.weights @ self._ways(self.theta)
-        return np.asarray(self.weights**2 @ self._noise() + self.doubt @ left**2)
+        return np.asarray(self.weights**2 @ self._noise + self.doubt @ left**2)
 
     @property
     def held(self) -> bool:
@@ -176,8 +175,7 @@ class Path:
     def _learn(self, before: Observation, after: Observation) -> None:
         step, width = after.at - before.at, len(after.at)
         fallen = before.score - after.score - self.curvature @ step
-        cut = before.cut - after.cut
-        noise = before.deviation**2 + after.deviation**2 + cut**2
+        noise = before.deviation**2 + after.deviation**2
         length, square = float(step @ step), float(fallen**2 @ (1 / noise))
         if not length > self._still**2:  # next to the same place: nothing is said of the curvature
             return
@@ -195,19 +193,18 @@ class Path:
         self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
         self._surprises.append(surprise)
 
+    @property
+    def _noise(self) -> Doubles:
+        return np.array([seen.deviation**2 for seen in self.observations])
+
     def _ways(self, theta: Doubles) -> Doubles:
         """Return what the scores are expected to be where they were taken, one a row."""
         return np.array([self.curvature @ (theta - seen.at) for seen in self.observations])
 
-    def _noise(self) -> Doubles:
-        """Return the mean square error of each score's entries, but for the curvature."""
-        last = self.observations[-1].cut
-        return np.array([o.deviation**2 + (o.cut - last) ** 2 for o in self.observations])
-
     def _combine(self) -> None:
         """Weigh where the scores lead by what is wrong with them: noise, limits and curvature."""
         width, inverse = len(self._squares), self.inverse
-        noise = self._noise() @ self._squares / width
+        noise = self._noise @ self._squares / width
         doubt = self._squares @ self.doubt / width
         targets = np.array([seen.at + inverse @ seen.score for seen in self.observations])
         self.theta = targets[-1]
