@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 from unsealed import arrays_of, opened
 
 import dpreg
@@ -254,3 +255,22 @@ def test_two_thousand_persons_have_intervals_that_hold():
     assert np.isfinite(wide).all()
     assert np.median(wide) < 1.6
     assert np.mean(held) > 0.87
+
+
+@pytest.mark.parametrize(("n", "rare", "ratio", "hazard"), [(3_920, 0.02, -2.0, 0.3),
+                                                            (20_000, 0.1, -3.0, 0.02)])  # fmt: skip
+def test_errors_of_persons_with_few_events_are_not_those_of_many(n, rare, ratio, hazard):
+    """Some have none; nobody's hazard ratio is told from few events with an error as of many."""
+    held = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        few, x = (rng.random(n) < rare).astype(float), rng.standard_normal(n)
+        died = rng.exponential(1 / (hazard * np.exp(ratio * few + 0.3 * x)))
+        end = rng.uniform(0.5, 4, n)
+        data = {"time": np.minimum(died, end), "event": died <= end, "few": few, "x": x}
+        fit = dpreg.dp_survival("Surv(time, event) ~ few + x", data, 1.0, DELTA,
+                                cuts=[1, 2, 3, 4], rng=seed)  # fmt: skip
+        assert np.isfinite(fit.bse["x"])
+        if np.isfinite(fit.bse["few"]):
+            held.append(abs(fit.params["few"] - ratio) < 1.96 * fit.bse["few"])
+    assert stats.binom.cdf(sum(held), len(held), 0.95) > 1e-6
