@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import chunks
+import constants
 import landing
 import manual_pages
 import notebooks
@@ -55,6 +56,8 @@ def main(build: Path) -> int:
     planner = source / "planner.md"
     tables = planner_tables.tables()
     planner.write_text(planner.read_text().replace("<!-- tables -->", tables))
+    numbers = source / "reference/constants.md"
+    numbers.write_text(numbers.read_text().replace("<!-- constants -->", constants.table()))
     cite = source / "cite.md"
     cite.write_text(cite.read_text().replace("{{version}}", __version__))
     scripts = sorted((repository.ROOT / "vignettes").glob("*.py"))

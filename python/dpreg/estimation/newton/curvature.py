@@ -32,6 +32,8 @@ _RARE = 16.0
 _SHARP = 0.05
 # The curvature: noise is this share of second moments, for shares between these.
 _PRECISE, _LEAST, _MOST, _REACH = 0.15, 0.03, 0.12, 0.5
+# Rows are shortened to no less than the first many times the root of their entries, and no less
+# than the second is wanted.
 _SHORTEST, _USUAL = 1.3, 1.7
 # Of long rows second moments are 1 at least: what is less than this had been seen by mistake.
 _LEAST_MOMENT, _MISTAKEN = 0.25, 2.0

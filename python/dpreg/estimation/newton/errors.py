@@ -28,6 +28,7 @@ _MOVED_LONG, _LONG = 2.0, 3.0
 # 200 of 20,000 rows with 35 events had no error in .27 of fits, for .08, and four events in a level
 # of 4,000 rows were missed by up to 5.8 errors, for 8.4.
 _FLAT, _MOST_FLAT = 2.0, 1e3
+# What is divided by is no less.
 _NOTHING = 1e-12
 
 

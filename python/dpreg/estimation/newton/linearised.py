@@ -26,6 +26,7 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 # Linear predictors at the start have no larger deviation than this, by link, and are no farther.
 MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
+# Their mean is within this of 0.
 _MOST_PREDICTOR = 30.0
 # The interval of it is halved so many times.
 _HALVES = 40

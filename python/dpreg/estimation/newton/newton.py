@@ -25,13 +25,15 @@ _NORMS = 0.03
 # errors of 14 such fits were 2.7 times those of least squares, for 2.3.
 _LOUD = 0.2
 # And while limits are more than so many root mean square norms: rows of a rare level may be all
-# that makes them so, until its coefficient is found.
+# that makes them so, until its coefficient is found.  Without it errors of 93
+# of 378 fits were 1.07 times as long.
 _MANY_NORMS = 12.0
 # Such limits are counted for this share, as few scores are long: with `_NORMS` limits of two
 # lognormal columns of 20,000 rows had 2.3 times the noise of the limit, for 1.3, and .942 of named
 # coefficients of 15 real tables covered, for .948.
 _FAR_NORMS = 0.1
-# Norms are not counted again where no more than this is left: something must be for scores.
+# Norms are not counted again where no more than this is left: without it nothing was for scores in
+# two of 378 fits.
 _ENOUGH = 0.06
 # Each score but the last costs this share of what is left; of two, the first.  With .2 errors of
 # 936 fits were 1.02 times as long, and 101 of 7,600 coefficients missed by four errors, for 76.

@@ -18,11 +18,13 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.quantised import MappedRows
 
 # The last one is taken where the curvature adds at most this share of its noise, and after a step
-# that is no longer, in any entry, than so many deviations of it.
+# that is no longer, in any entry, than so many deviations of it.  With .5 errors were 1.02 times as
+# long, and without the second those of 28 of 378 fits 1.05 times.
 _SETTLED, _LONG = 0.3, 4.0
-# nor where noise in coefficients is more than this share of the variance of residuals.
+# nor where noise in coefficients is more than this share of the variance of residuals.  Without it
+# errors of 113 of 378 fits were 1.16 times as long.
 FAR_NOISE = 0.03
-# and not with a limit this many times as wide as before: its root is another one.
+# nor with a limit this many times as wide as before: its root is another one.
 _WIDER = 2.0
 # Norms are counted again after residuals fell by this share of their variance.  Without it there
 # was 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.

@@ -23,7 +23,8 @@ _FLATTEST = 1e-8
 # .02, one fit in twelve of a mean took noise over a short step for a curvature of .1 or 2.4: one
 # missed by ten errors, and errors were up to 17 times those of least squares.
 _BY_CHANCE = 1e-3
-# which is no more than this, squared, for a score of a row cannot fall faster.
+# which is no more than this, squared, for a score of a row cannot fall faster.  Without it errors
+# of 11 of 378 fits were 3.6 times as long.
 _MOST = 1.0
 # Where a score exceeds its noise by the second number of deviations, the one before by the first,
 # and this one is more than the third of it, they do not lead to a root; but the noise before was

@@ -15,6 +15,7 @@ from dpreg.estimation.releases.exits import EXITS
 _MOST_SLOPE, _USUAL_SLOPE, _SLOPES = 1.8, 0.7, 37
 # Means differ from those of normal covariates by about this.
 _NOT_NORMAL = 0.1
+# Newton steps to the hazard of an interval.
 _STEPS = 8
 # Of those at risk, no more than this share has an event in an interval, and no fewer are there.
 _MOST_SHARE, _LEAST = 0.98, 0.5

@@ -11,6 +11,7 @@ from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
+# What is divided by is no less.
 _NOTHING = 1e-300
 
 

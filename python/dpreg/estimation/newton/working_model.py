@@ -21,8 +21,7 @@ _INWARDS = 1e-3
 # is too large are short, and those from one that is too small are not.
 _POSITIVE = 0.25
 # Linear predictors beyond these change a probability by less than 1e-17 and 1e-15.
-_MOST_LOGIT = 40.0
-_MOST_PROBIT = 8.0
+_MOST_LOGIT, _MOST_PROBIT = 40.0, 8.0
 # Responses up to this many times what nearly all are below count as they are,
 _FAR = 4.0
 # and means are at least e to this power smaller.
