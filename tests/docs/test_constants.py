@@ -20,7 +20,7 @@ def test_each_number_of_the_engine_says_what_it_is(monkeypatch):
     constants = page_of_constants(monkeypatch)
     found = [row for path in sorted(constants.ENGINE.glob("*.py"))
              for row in constants.constants(path)]  # fmt: skip
-    assert "_ROUND, _FIRST_OF_TWO = 0.15, 0.35" in dict(found)
+    assert "_ROUND, _FIRST_OF_TWO = 0.2, 0.35" in dict(found)
     assert [code for code, said in found if not said] == []
 
 
