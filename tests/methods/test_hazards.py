@@ -261,7 +261,7 @@ def test_two_thousand_persons_have_intervals_that_hold():
                                                             (20_000, 0.1, -3.0, 0.02)])  # fmt: skip
 def test_errors_of_persons_with_few_events_are_not_those_of_many(n, rare, ratio, hazard):
     """Some have none; nobody's hazard ratio is told from few events with an error as of many."""
-    held = []
+    held, told = [], []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         few, x = (rng.random(n) < rare).astype(float), rng.standard_normal(n)
@@ -270,7 +270,24 @@ def test_errors_of_persons_with_few_events_are_not_those_of_many(n, rare, ratio,
         data = {"time": np.minimum(died, end), "event": died <= end, "few": few, "x": x}
         fit = dpreg.dp_survival("Surv(time, event) ~ few + x", data, 1.0, DELTA,
                                 cuts=[1, 2, 3, 4], rng=seed)  # fmt: skip
-        assert np.isfinite(fit.bse["x"])
+        told.append(np.isfinite(fit.bse["x"]))
         if np.isfinite(fit.bse["few"]):
             held.append(abs(fit.params["few"] - ratio) < 1.96 * fit.bse["few"])
     assert stats.binom.cdf(sum(held), len(held), 0.95) > 1e-6
+    assert sum(told) > 27  # x is blank with `few` where second moments do not tell them apart
+
+
+def test_few_events_are_told_from_what_other_covariates_make_of_them():
+    """A tenth has a hazard ratio of e^-3, and of another covariate so much more that many die."""
+    n, wide = 20_000, []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        tenth = (rng.random(n) < 0.1).astype(float)
+        x = rng.standard_normal(n) + 3 * tenth
+        died = rng.exponential(1 / (0.06 * np.exp(x - 3 * tenth)))
+        end = rng.uniform(0.5, 4, n)
+        data = {"time": np.minimum(died, end), "event": died <= end, "tenth": tenth, "x": x}
+        fit = dpreg.dp_survival("Surv(time, event) ~ tenth + x", data, 1.0, DELTA,
+                                cuts=[1, 2, 3, 4], rng=seed)  # fmt: skip
+        wide.append(fit.bse["tenth"])
+    assert np.median(wide) < 0.2

@@ -146,12 +146,27 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
     change = of.slopes(fit.model.found.change)
     two, only = of.two_values(begun.scales, units), of.only_two(begun.scales, units)
     only[first:] &= units.columns < count
-    slopes, shares = change @ fit.path.theta, np.maximum(two.shares, _NOTHING)
-    apart = np.ptp(two.values, axis=0)
+    shares, apart = np.maximum(two.shares, _NOTHING), np.ptp(two.values, axis=0)
+    thought, slopes = _alone(fit, change)
     events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
     found = events * (1 - events) * apart**2
-    thought = 1 / np.maximum(np.diag(change @ fit.path.inverse @ change.T), _NOTHING)
     return _lengthened(error, fit, begun, np.where(only, _flatter(thought, found), 1.0), only)
+
+
+def _alone(fit: Fit, change: Doubles) -> tuple[Doubles, Doubles]:
+    """Return the curvature along each regressor, and its slope were it the only one in the model.
+
+    Of all events those of persons with one value are as many as all that differs with it makes
+    them.  With its own slope alone .94 of hazard ratios of e^-3 had no error in 20,000 persons a
+    tenth of whom had it, and of another covariate so much more that as many of them died.
+
+    change: what coordinates are multiplied by to give slopes.
+    """
+    own = ~fit.model.found.levels  # the others are hazards of intervals
+    back = np.linalg.pinv(change)[own]
+    moments = back.T @ np.linalg.inv(fit.path.inverse[np.ix_(own, own)]) @ back
+    curvature = np.maximum(np.diag(moments), _NOTHING)
+    return curvature, moments @ (change @ fit.path.theta) / curvature
 
 
 def _flatter(thought: Doubles, found: Doubles) -> Doubles:
