@@ -291,3 +291,16 @@ def test_few_events_are_told_from_what_other_covariates_make_of_them():
                                 cuts=[1, 2, 3, 4], rng=seed)  # fmt: skip
         wide.append(fit.bse["tenth"])
     assert np.median(wide) < 0.2
+
+
+def test_persons_with_more_events_than_others_have_an_error():
+    """As if they had as many as others, .96 of such fits had none."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        many, x = (rng.random(8_000) < 0.02).astype(float), rng.standard_normal(8_000)
+        died = rng.exponential(1 / (0.1 * np.exp(2.0 * many + 0.3 * x)))
+        end = rng.uniform(0.5, 4, len(x))
+        data = {"time": np.minimum(died, end), "event": died <= end, "many": many, "x": x}
+        fit = dpreg.dp_survival("Surv(time, event) ~ many + x", data, 1.0, DELTA,
+                                cuts=[1, 2, 3, 4], rng=seed)  # fmt: skip
+        assert abs(fit.params["many"] - 2.0) < 4 * fit.bse["many"]

@@ -149,8 +149,13 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
     shares, apart = np.maximum(two.shares, _NOTHING), np.ptp(two.values, axis=0)
     thought, slopes = _alone(fit, change)
     events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
-    found = events * (1 - events) * apart**2
-    return _lengthened(error, fit, begun, np.where(only, _flatter(thought, found), 1.0), only)
+    found = np.maximum(events * (1 - events) * apart**2, _NOTHING)
+    # Where they have more events than others and than was thought, scores are steeper, and errors
+    # long enough: else 2% of 8,000 persons with seven times the hazard had none in .96 of fits, for
+    # 0.  With fewer than others too, .45 for .74 of intervals covered where a seventh had events.
+    steep = np.where(slopes > 0, np.minimum(thought / found, 1.0), 1.0)
+    flat = steep * _flatter(thought, found)
+    return _lengthened(error, fit, begun, np.where(only, flat, 1.0), only)
 
 
 def _alone(fit: Fit, change: Doubles) -> tuple[Doubles, Doubles]:
@@ -190,7 +195,7 @@ def _lengthened(
     known = back @ (error.sampling + error.privacy) @ back.T
     errors = flat * np.sqrt(np.diag(known))
     factors, still = bent_factors(model.family, centre, theta, two, errors)
-    factors = np.where(which, factors * flat, 1.0)
+    factors = np.where(which, np.maximum(factors * flat, 1.0), 1.0)
     # Others follow the score, which goes no farther for that, and not the coefficient.  What is
     # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
     # scores are not flat.
@@ -199,7 +204,7 @@ def _lengthened(
     known[:first, first:] = known[first:, :first] = 0.0
     # The last step was shorter by as much as the curvature is less than thought.
     step = change @ (fit.path.inverse @ fit.path.observations[-1].score)
-    left = np.diag((flat - 1) * step)
+    left = np.diag((np.maximum(flat, 1.0) - 1) * step)
     left[:first, first:] = -(still * np.diag(left))[first:]
     more = of.rows @ (apart @ known @ apart.T + left @ left.T) @ of.rows.T
     return replace(error, hidden=error.hidden + more)
