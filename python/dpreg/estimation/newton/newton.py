@@ -29,8 +29,8 @@ _NORMS = 0.03
 # errors of 14 such fits were 2.7 times those of least squares, for 2.3.
 _LOUD = 0.2
 # And while limits are more than so many root mean square norms: rows of a rare level may be all
-# that makes them so, until its coefficient is found.  Without it errors of 93
-# of 378 fits were 1.07 times as long.
+# that makes them so, until its coefficient is found.  Without it errors of 93 of 378 fits were 1.07
+# times as long.
 _MANY_NORMS = 12.0
 # Such limits are counted for this share, as few scores are long: with `_NORMS` limits of two
 # lognormal columns of 20,000 rows had 2.3 times the noise of the limit, for 1.3, and .942 of named
