@@ -257,11 +257,11 @@ def test_two_thousand_persons_have_intervals_that_hold():
     assert np.mean(held) > 0.87
 
 
-@pytest.mark.parametrize(("n", "rare", "ratio", "hazard"), [(3_920, 0.02, -2.0, 0.3),
-                                                            (20_000, 0.1, -3.0, 0.02)])  # fmt: skip
-def test_errors_of_persons_with_few_events_are_not_those_of_many(n, rare, ratio, hazard):
-    """Some have none; nobody's hazard ratio is told from few events with an error as of many."""
-    held, told = [], []
+@pytest.mark.parametrize(("n", "rare", "ratio", "hazard", "least"), [
+    (3_920, 0.02, -2.0, 0.3, 8), (20_000, 0.1, -3.0, 0.02, 0)])  # fmt: skip
+def test_errors_of_persons_with_few_events_are_not_those_of_many(n, rare, ratio, hazard, least):
+    """As of many, .55 and .75 of them covered; `least` of 30 have an error, and others none."""
+    held = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         few, x = (rng.random(n) < rare).astype(float), rng.standard_normal(n)
@@ -270,11 +270,11 @@ def test_errors_of_persons_with_few_events_are_not_those_of_many(n, rare, ratio,
         data = {"time": np.minimum(died, end), "event": died <= end, "few": few, "x": x}
         fit = dpreg.dp_survival("Surv(time, event) ~ few + x", data, 1.0, DELTA,
                                 cuts=[1, 2, 3, 4], rng=seed)  # fmt: skip
-        told.append(np.isfinite(fit.bse["x"]))
+        assert np.isfinite(fit.bse["x"])
         if np.isfinite(fit.bse["few"]):
             held.append(abs(fit.params["few"] - ratio) < 1.96 * fit.bse["few"])
+    assert len(held) >= least
     assert stats.binom.cdf(sum(held), len(held), 0.95) > 1e-6
-    assert sum(told) > 27  # x is blank with `few` where second moments do not tell them apart
 
 
 def test_few_events_are_told_from_what_other_covariates_make_of_them():

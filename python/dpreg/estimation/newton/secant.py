@@ -196,6 +196,7 @@ class Path:
 
     @property
     def _noise(self) -> Doubles:
+        """Variances of the noise in each score's entries."""
         return np.array([seen.deviation**2 for seen in self.observations])
 
     def _ways(self, theta: Doubles) -> Doubles:
