@@ -151,10 +151,10 @@ class _File:
 
     def __init__(self) -> None:
         self._file = _on_disk(tempfile.TemporaryFile, buffering=1 << 20)
-        self._writer = ThreadPoolExecutor(max_workers=1)
+        self._writers: list[ThreadPoolExecutor] = []  # One, once there is something to write.
         self._waiting: deque[Future[None]] = deque()
         self._end = 0
-        weakref.finalize(self, _close, self._writer, self._file)
+        weakref.finalize(self, _close, self._writers, self._file)
 
     def write(self, block: object) -> list[slice]:
         """Write a block, by and by; return the places of its parts."""
@@ -169,13 +169,16 @@ class _File:
         contents.append(bytes(-self._end % mmap.ALLOCATIONGRANULARITY))
         self._end += len(contents[-1])
         self.settle(_WAITING)
+        if not self._writers:
+            self._writers.append(ThreadPoolExecutor(max_workers=1))
+        writer = self._writers[0]
         try:
-            self._waiting.append(self._writer.submit(self._file.writelines, contents))
+            self._waiting.append(writer.submit(self._file.writelines, contents))
         except RuntimeError:
             # No thread is to be had.  What was submitted waits for one all the same, and would be
             # written a second time, in the place of a later block.
             self.settle()
-            self._writer.shutdown(cancel_futures=True)
+            writer.shutdown(cancel_futures=True)
             _on_disk(self._file.writelines, contents)
         return places
 
@@ -208,18 +211,24 @@ class _File:
                 os.posix_fadvise(self._file.fileno(), first.start, size, os.POSIX_FADV_WILLNEED)
 
 
-def _close(writer: ThreadPoolExecutor, file: Any) -> None:
+def _close(writers: list[ThreadPoolExecutor], file: Any) -> None:
     """Close a file that nobody writes to any longer, in a thread: a large one takes a while.
+
+    One to which nothing was written is closed at once.
 
     The collector may call this from anywhere, also from within `ThreadPoolExecutor.submit`, whose
     lock it must not ask for again.
     """
 
     def close() -> None:
-        writer.shutdown(cancel_futures=True)
+        for writer in writers:
+            writer.shutdown(cancel_futures=True)
         with suppress(OSError):  # which has been said
             file.close()
 
+    if not writers:
+        close()
+        return
     try:
         threading.Thread(target=close, name=CLOSING).start()
     except RuntimeError:  # no thread is to be had, or none any longer

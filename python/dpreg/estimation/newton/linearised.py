@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family, NegativeBinomial
@@ -28,8 +29,6 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
 # Their mean is within this of 0.
 _MOST_PREDICTOR = 30.0
-# The interval of it is halved so many times.
-_HALVES = 40
 # No regressor moves them by more.
 _MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
 # A mean is this share of the range inside of it, at least.
@@ -257,30 +256,31 @@ def _start(family: Family, mean: float | None, slope: float) -> tuple[float, flo
 
     Without a mean response there is no intercept, and the centre is 0.
     """
-    most = MOST_SPREAD[family.link]
-    low, high = 0.0, most
-    if slope == 0:  # every half would be too steep
-        high = most / 2**_HALVES
-    elif slope < float(_expected(family, mean, most)[1]) * most:
-        for _ in range(_HALVES):
-            spread = (low + high) / 2
-            if float(_expected(family, mean, spread)[1]) * spread < slope:
-                low = spread
-            else:
-                high = spread
-    return float(_expected(family, mean, high)[0]), high
+    spread = _root(
+        lambda spread: _expected(family, mean, spread)[1] * spread - slope,
+        0.0,
+        MOST_SPREAD[family.link],
+    )
+    return _expected(family, mean, spread)[0], spread
 
 
 def _expected(family: Family, mean: float | None, spread: float) -> tuple[float, float]:
     """Return the centre of predictors with this mean response, and the mean slope there."""
     centre = 0.0
     if mean is not None:
-        low, high = -_MOST_PREDICTOR, _MOST_PREDICTOR
-        for _ in range(60):
-            centre = (low + high) / 2
-            below = float(WEIGHTS @ family.mean(centre + spread * NODES)) < mean
-            low, high = (centre, high) if below else (low, centre)
+        centre = _root(
+            lambda centre: float(WEIGHTS @ family.mean(centre + spread * NODES)) - mean,
+            -_MOST_PREDICTOR,
+            _MOST_PREDICTOR,
+        )
     return centre, float(WEIGHTS @ family.slope(centre + spread * NODES))
+
+
+def _root(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a rising function is 0, or the end that is nearest."""
+    if rising(low) >= 0 or rising(high) <= 0:
+        return low if rising(low) >= 0 else high
+    return float(optimize.brentq(rising, low, high, disp=False))
 
 
 def normal_curvature(weights: Doubles, level: Doubles, along: Doubles) -> Doubles:

@@ -29,12 +29,9 @@ _SIGN, _SIGN_SHARE, _ZERO = 3.5, 0.03, 4.0
 _RARE_ZERO = 8.0
 # A sign is not left out while half as many deviations could hide this share of the other.
 _UNSURE = 0.2
-# Bins of a closer look count if they hold this share of the rows: fewer are noise, and one fit of
-# ten with 300 rows would take it for the column.
-_HELD = 0.5
-# Values that are clear in so few bins only, and as many as that there, are in no others of the run:
-# noise makes it longer.
-FEW_BINS = 3
+# Values that are clear in so few bins only, and of this share of the rows there, are in no others
+# of the run: noise makes it longer.
+FEW_BINS, _HELD = 3, 0.5
 # There are values from one bin to the end where their sum is so many deviations of its noise.
 _REST = 4.0
 # A scale is at least this share of the range: longer rows would be most of the noise.
@@ -222,8 +219,6 @@ def read_bins(
     lead, first, last = best_run(counts, deviation, _BIN_PENALTY)
     width = (high - low) / len(counts)
     if lead < _BIN_LEAD * deviation or not width > LEAST_WIDTH:
-        return None
-    if counts[first : last + 1].sum() < _HELD * units:
         return None
     inside = first + np.flatnonzero(counts[first : last + 1] > _FAR_END * deviation)
     few = len(inside) > 0 and inside[-1] - inside[0] < FEW_BINS
