@@ -9,7 +9,8 @@ from scipy import optimize, special
 import dpreg
 from dpreg.base.families import BINOMIAL, CLOGLOG, GAMMA, POISSON, PROBIT, NegativeBinomial
 from dpreg.estimation.inference.bent import bent_factors
-from dpreg.estimation.inference.curvature import grown, held_back
+from dpreg.estimation.inference.curvature import grown
+from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.releases.two_values import TwoValues
 
 
@@ -128,20 +129,23 @@ def test_rows_that_keep_their_predictor_are_those_whose_score_is_not_flat(slope)
     assert still[0] == pytest.approx(regressors.values[0, 0], abs=2e-3)
 
 
-def test_effects_beyond_their_noise_are_held_and_the_rest_of_a_step_is_the_best_given_them():
-    """Reference: the minimum of the loss with the effects fixed, by its normal equations."""
-    rng = np.random.default_rng(1)
-    root = rng.standard_normal((4, 4))
-    curvature = root @ root.T + np.eye(4)
-    way, effects = np.array([1.0, -0.3, 0.5, 0.2]), np.diag([50.0, 1e-3, 1e-3, 1e-3])
-    inverse = np.linalg.inv(curvature)
-    step = held_back(way, effects, inverse, np.ones(len(way)), 2.0)
-    assert effects[0] @ step == pytest.approx(2.0 * np.sign(way[0]))
-    rest = way[1:] - np.linalg.solve(curvature[1:, 1:], curvature[1:, 0] * (step[0] - way[0]))
-    np.testing.assert_allclose(step[1:], rest)
-    # Without noise that explains it, the whole step is shorter.
-    told = held_back(way, effects, inverse, np.full(len(way), 1e-9), 2.0)
-    np.testing.assert_allclose(told, way * 2.0 / np.abs(effects @ way).max())
+def test_no_effect_grows_by_more_than_two_in_a_step(monkeypatch):
+    """A steep slope: steps are shorter than scores say, and the next of them goes on."""
+    longest, follow = [], Rounds._follow
+
+    def followed(self, seen, *, last):
+        follow(self, seen, last=last)
+        effects = self._groups.effects @ (self.path.theta - seen.at)
+        longest.append((float(np.abs(effects).max()), self.path.held))
+
+    monkeypatch.setattr(Rounds, "_follow", followed)
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal(5_000)
+    y = (rng.random(5_000) < special.expit(12 * x)).astype(float)
+    for seed in range(4):
+        dpreg.dp_glm("y ~ x", {"x": x, "y": y}, 1.0, 1e-6, rng=seed)
+    assert max(far for far, _ in longest) <= 2.0 * (1 + 1e-12)
+    assert any(held and far == pytest.approx(2.0) for far, held in longest)
 
 
 def test_counts_of_separate_levels_go_to_their_means_in_one_step():

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.inference.curvature import grown, held_back
+from dpreg.estimation.inference.curvature import grown
 from dpreg.estimation.newton.groups import Groups
 from dpreg.estimation.newton.limits import Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
@@ -126,7 +126,8 @@ class Rounds:
             # Farther out the density is another one: where few rows are above, or none, scores do
             # not change.  Without it errors of upper vigintiles of incomes were 400 times as long
             # as those of sampling, for 40.
-            self._hold(seen.at, self.model.share / self.model.curved)
+            far = float(np.linalg.norm(self.path.theta - seen.at))
+            self._hold(seen.at, far, self.model.share / self.model.curved)
         if self._groups is None or self._expected is None:
             return
         path, effects = self.path, self._groups.effects
@@ -136,19 +137,15 @@ class Rounds:
         if self.model.family.link == "log":
             way = grown(way, effects, path.inverse)
         path.theta = seen.at + way
-        held = held_back(way, effects, path.inverse, seen.deviation, _FARTHEST)
-        if float(np.abs(held - way).max(initial=0.0)) > 0:
-            path.hold(seen.at + held)
+        self._hold(seen.at, float(np.abs(effects @ way).max(initial=0.0)), _FARTHEST)
         here = self._groups.curvature(path.theta)
         path.bend(self._expected, here)
         self._expected = here
 
-    def _hold(self, at: Doubles, most: float) -> None:
-        """Go no farther than this from where a score was taken."""
-        way = self.path.theta - at
-        far = float(np.linalg.norm(way))
+    def _hold(self, at: Doubles, far: float, most: float) -> None:
+        """Go no farther than `most` from where a score was taken, being `far` from it."""
         if far > most:
-            self.path.hold(at + way * (most / far))
+            self.path.hold(at + (self.path.theta - at) * (most / far))
 
     def first(self, limit: float, left: float) -> float:
         """Return the share of the first score."""
