@@ -29,7 +29,8 @@ _FIRST_NOISE, _FIRST_MOST, _LEAST_SHARE = 0.1, 0.15, 1e-4
 _SETTLED, _LONG = 0.3, 4.0
 # nor where noise in coefficients is more than this share of the variance of residuals.
 FAR_NOISE = 0.03
-# nor with a limit this many times as wide as before: its root is another one.
+# nor with a limit this many times as wide as before: its root is another one.  Without it 39 more
+# of 9,000 coefficients of 866 fits had no error.
 _WIDER = 2.0
 # Norms are counted again after residuals fell by this share of their variance.  Without it there
 # was 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.
@@ -37,7 +38,8 @@ _FALLEN = 0.1
 # What linear predictors that change by so much make of means is no straight line.  Without it .86
 # for .91 of 90 intervals covered where a regressor was 1 in a tenth of 20,000 rows.
 _LONG_STEP = 2.0
-# No regressor moves linear predictors by more than this in a step.
+# No regressor moves linear predictors by more than this in a step.  Without it errors of 47 of 348
+# fits were 1.06 times as long.
 _FARTHEST = 2.0
 # A fit makes so many noisy steps at most, with so many after its scores, or as many as one score
 # needs: where there are many before them, scores are fewer, and norms are counted less often.
