@@ -2,8 +2,7 @@
 
 #include "dpreg/noise/assignment.hpp"
 #include "dpreg/noise/bits.hpp"
-#include "dpreg/noise/discrete.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "numpy_view.hpp"
 
 using namespace dpreg;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "dpreg/error.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 
 namespace dpreg {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "dpreg/matrix.hpp"
 #include "dpreg/noise/assignment.hpp"
-#include "dpreg/stats/grouping.hpp"
+#include "dpreg/stats/groups.hpp"
 
 namespace dpreg {
 

@@ -9,6 +9,25 @@
 
 namespace dpreg {
 
+/// Exactly uniform on {0, ..., bound - 1}, by rejection.  Domain: bound >= 1.
+std::uint64_t uniform_below(std::uint64_t bound, BitSource& bits);
+
+/// Exactly uniform on {0, ..., bound - 1}, by rejection.  Domain: bound >= 1.
+uint128 uniform_below(uint128 bound, BitSource& bits);
+
+/// Uniform on (0, 1), rounded to a double with 52 bits at every magnitude: the relative
+/// error is at most 2^-52 however small the value, down to 2^-1022.
+double uniform_open(BitSource& bits);
+
+/// A standard exponential variable, with full relative precision in both tails.
+/// Idealised: the logarithm is the one of the C library.
+double standard_exponential(BitSource& bits);
+
+/// A standard Gumbel variable, -log of a standard exponential one: the maximum
+/// of score_i + Gumbel_i falls on i with probability proportional to exp(score_i).
+/// Idealised: the logarithms are those of the C library.
+double standard_gumbel(BitSource& bits);
+
 /// True with probability exactly exp(-numerator / denominator).
 ///
 /// Domain   denominator in [1, 2^100].
@@ -50,5 +69,24 @@ inline constexpr std::uint64_t kLargestGaussianScale = std::uint64_t{1} << 44;
 ///          probability that multiply to e^(67 size / sigma^2) (discrete_gaussian.md).
 /// Source   Canonne, Kamath and Steinke (2020), Algorithm 3.
 std::vector<std::int64_t> discrete_gaussian(std::uint64_t sigma, std::size_t size, BitSource& bits);
+
+/// The laws of noise of which a largest value is wanted: F(z) = 1 - e^-z for z >= 0, or
+/// F(z) = exp(-e^-z).  In both, log(1 - F) is 1-Lipschitz.
+enum class NoiseLaw : std::uint8_t { kExponential, kGumbel };
+
+/// The noise z with F(z) = e^-q, from log q.  If q is exponential with rate m, z has the law of
+/// the largest of m independent draws.
+///
+/// Domain   any number, or an infinity.
+/// Error    relative error of q, not of z, at most 2e-13 for every q: z is right to the last
+///          places whether m is 1 or 10^300.
+double noise_from_log_hazard(double log_q, NoiseLaw law);
+
+/// The largest of e^(log_count) draws of noise.  Domain: log_count finite and at least 0.
+double largest_of(double log_count, NoiseLaw law, BitSource& bits);
+
+/// `count` distinct elements of {0, ..., size - 1}, every subset equally likely; ascending.
+/// Domain   count <= size.  Cost  O(count log count), whatever the size.
+std::vector<std::uint64_t> random_subset(std::uint64_t size, std::size_t count, BitSource& bits);
 
 }  // namespace dpreg
