@@ -1,6 +1,5 @@
 #include <cstdint>
 
-#include "dpreg/noise/assignment.hpp"
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/noise/samplers.hpp"
 #include "numpy_view.hpp"

@@ -6,7 +6,6 @@
 
 #include "check.hpp"
 #include "dpreg/error.hpp"
-#include "dpreg/noise/assignment.hpp"
 #include "dpreg/noise/bits.hpp"
 #include "dpreg/noise/samplers.hpp"
 

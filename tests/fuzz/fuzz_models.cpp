@@ -3,7 +3,7 @@
 
 #include "dpreg/mechanisms/sub_lasso.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
-#include "dpreg/noise/assignment.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/batch_fit.hpp"
 #include "table.hpp"
 

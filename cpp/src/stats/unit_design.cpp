@@ -38,8 +38,8 @@ void visit_ahead(const UnitColumn& column, const Start* start, const Entry* entr
 
 }  // namespace
 
-ColumnSet::ColumnSet(std::size_t cols, std::vector<std::uint32_t> columns) : ColumnSet(cols) {
-    columns_ = std::move(columns);
+ColumnSet::ColumnSet(std::size_t cols, std::vector<std::uint32_t> columns)
+    : words_(cols / kWord + 1), before_(cols / kWord + 1), columns_(std::move(columns)) {
     for (const std::size_t j : columns_) words_[j / kWord] |= std::uint64_t{1} << (j % kWord);
     std::size_t seen = 0;
     for (std::size_t w = 0; w < words_.size(); ++w) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "dpreg/matrix.hpp"
-#include "dpreg/noise/assignment.hpp"
 #include "dpreg/noise/bits.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/groups.hpp"
 
 namespace dpreg {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dpreg/error.hpp"
-#include "dpreg/noise/assignment.hpp"
+#include "dpreg/noise/samplers.hpp"
 
 namespace dpreg {
 

@@ -17,9 +17,6 @@ namespace dpreg {
 /// Takes a bit and a half per column of the matrix, and 4 bytes per column of the set.
 class ColumnSet {
 public:
-    /// The empty set.
-    explicit ColumnSet(std::size_t cols) : words_(cols / kWord + 1), before_(cols / kWord + 1) {}
-
     /// Domain  rising, and below cols.
     ColumnSet(std::size_t cols, std::vector<std::uint32_t> columns);
 
