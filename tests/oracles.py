@@ -28,7 +28,7 @@ def volumes(depths, m):
 
 
 def safety_by_definition(depths, m, epsilon, t, delta):
-    """M of the header stats/safety.hpp, from depths of all grid points."""
+    """M of the header mechanisms/tukey_em.hpp, from depths of all grid points."""
     deepest = (m + 1) // 2
     v = volumes(depths, m)
     weight = np.exp(epsilon * depths / 2)

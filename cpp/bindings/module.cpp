@@ -8,7 +8,6 @@ namespace py = pybind11;
 
 void register_noise(py::module_& m);
 void register_tukey(py::module_& m);
-void register_moments(py::module_& m);
 void register_rows(py::module_& m);
 void register_selection(py::module_& m);
 void register_frank_wolfe(py::module_& m);
@@ -22,7 +21,6 @@ PYBIND11_MODULE(_core, m) {
     m.def("use_threads", &dpreg::use_threads, py::arg("threads"));
     register_noise(m);
     register_tukey(m);
-    register_moments(m);
     register_rows(m);
     register_selection(m);
     register_frank_wolfe(m);

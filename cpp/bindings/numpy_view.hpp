@@ -15,7 +15,7 @@
 #include "dpreg/error.hpp"
 #include "dpreg/int128.hpp"
 #include "dpreg/matrix.hpp"
-#include "dpreg/stats/grouping.hpp"
+#include "dpreg/stats/groups.hpp"
 
 namespace py = pybind11;
 

@@ -3,10 +3,9 @@
 #include <map>
 #include <new>
 
+#include "dpreg/mechanisms/choice.hpp"
 #include "dpreg/mechanisms/frank_wolfe.hpp"
-#include "dpreg/mechanisms/grouped_exponential.hpp"
 #include "dpreg/stats/l1_gradient.hpp"
-#include "dpreg/stats/screening.hpp"
 #include "dpreg/stats/unit_design.hpp"
 #include "dpreg/stats/vertex_bounds.hpp"
 #include "numpy_view.hpp"
@@ -64,16 +63,6 @@ void register_design(py::module_& m) {
              "row_start"_a, "columns"_a, "values"_a, "cols"_a);
 }
 
-std::vector<std::int32_t> to_start(const std::vector<std::int64_t>& start) {
-    std::vector<std::int32_t> entries;
-    for (const std::int64_t entry : start) {
-        require(entry >= -kStartWeight && entry <= kStartWeight,
-                "the start must lie in the l1 ball");
-        entries.push_back(static_cast<std::int32_t>(entry));
-    }
-    return entries;
-}
-
 Array to_weights(const L1Gradient& gradient) {
     // Of zeros that the system gives, pages that nothing is written to take no memory; numpy
     // would ask for huge ones.
@@ -104,15 +93,14 @@ void register_gradient(py::module_& m) {
     m.def("vertex_score_range", &vertex_score_range, "l1"_a);
     py::class_<L1Gradient>(m, "L1Gradient")
         .def(py::init([](const UnitDesign& design, const VectorView& y, double l1,
-                         const std::vector<std::int64_t>& start) {
+                         const std::vector<std::int32_t>& start) {
                  // Not `Released`: pybind11 enters what is returned into its list of objects.
                  return without_gil([&] {
-                     return std::make_unique<L1Gradient>(design, to_responses(y, l1), l1,
-                                                         to_start(start));
+                     return std::make_unique<L1Gradient>(design, to_responses(y, l1), l1, start);
                  });
              }),
              py::keep_alive<1, 2>(), "design"_a, "y"_a, py::kw_only(), "l1"_a,
-             "start"_a = std::vector<std::int64_t>())
+             "start"_a = std::vector<std::int32_t>())
         .def("step", &L1Gradient::step, "j"_a, "positive"_a)
         .def("drop", &L1Gradient::drop, "j"_a)
         .def("numerators", &to_numerators)

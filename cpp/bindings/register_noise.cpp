@@ -1,9 +1,7 @@
 #include <cstdint>
 
-#include "dpreg/noise/assignment.hpp"
 #include "dpreg/noise/bits.hpp"
-#include "dpreg/noise/discrete.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "numpy_view.hpp"
 
 using namespace dpreg;

@@ -5,14 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include "dpreg/mechanisms/bounded_choice.hpp"
 #include "dpreg/mechanisms/canonical_lipschitz.hpp"
+#include "dpreg/mechanisms/choice.hpp"
 #include "dpreg/mechanisms/dp_kendall.hpp"
-#include "dpreg/mechanisms/peel.hpp"
 #include "dpreg/mechanisms/sub_lasso.hpp"
-#include "dpreg/noise/largest.hpp"
-#include "dpreg/stats/batch_lasso.hpp"
-#include "dpreg/stats/kendall.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "numpy_view.hpp"
 
 namespace {

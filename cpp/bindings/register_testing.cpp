@@ -2,20 +2,15 @@
 // the choice of instructions.
 #include <cstdint>
 
-#include "dpreg/linalg/instructions.hpp"
-#include "dpreg/mechanisms/bounded_choice.hpp"
-#include "dpreg/mechanisms/grouped_exponential.hpp"
+#include "dpreg/linalg/kernels.hpp"
+#include "dpreg/mechanisms/choice.hpp"
+#include "dpreg/mechanisms/dp_kendall.hpp"
+#include "dpreg/mechanisms/frank_wolfe.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
 #include "dpreg/noise/bits.hpp"
-#include "dpreg/noise/chacha20.hpp"
-#include "dpreg/noise/discrete.hpp"
-#include "dpreg/noise/largest.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/column_counts.hpp"
-#include "dpreg/stats/kendall.hpp"
 #include "dpreg/stats/l1_gradient.hpp"
-#include "dpreg/stats/safety.hpp"
-#include "dpreg/stats/screening.hpp"
 #include "dpreg/stats/tail_votes.hpp"
 #include "numpy_view.hpp"
 

@@ -1,9 +1,6 @@
-#include "dpreg/mechanisms/exponential.hpp"
-#include "dpreg/mechanisms/propose_test_release.hpp"
+#include "dpreg/mechanisms/choice.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
 #include "dpreg/stats/batch_fit.hpp"
-#include "dpreg/stats/depth.hpp"
-#include "dpreg/stats/safety.hpp"
 #include "numpy_view.hpp"
 
 namespace {

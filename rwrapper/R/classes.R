@@ -100,7 +100,6 @@ class_fit <- function(model, asked, link) {
   fit$lev <- classes
   fit$family <- list(name = model, link = link)
   fit$covariates <- answer$classes$covariates
-  fit$json <- answer$json
   structure(fit, class = c(paste0("dp_", model), "dp_classes", "dp_lm"))
 }
 
@@ -141,9 +140,6 @@ covariate_of <- function(fit) {
   rep(c("(Intercept)", fit$covariates), length(fit$lev) - 1L)
 }
 
-of_classes <- function(object, what, X, level)
-  answer_of(object, what, alpha = 1 - level, rows = pack_doubles(X), count = nrow(X))
-
 #' @rdname dp_classes
 #' @export
 predict.dp_classes <- function(object, newdata, type = c("class", "probs"), interval = c("none", "confidence"),
@@ -159,7 +155,8 @@ predict.dp_classes <- function(object, newdata, type = c("class", "probs"), inte
   whole <- stats::complete.cases(X)
   # By class, row, and what it is: a probability, its error or a limit.
   table <- array(NA_real_, c(length(object$lev), length(rows), 4L))
-  table[, whole, ] <- of_classes(object, "probs", X[whole, , drop = FALSE], level)
+  table[, whole, ] <- answer_of(object, "probs", alpha = 1 - level, count = sum(whole),
+                                rows = pack_doubles(X[whole, , drop = FALSE]))
   if (type == "class") {
     best <- rep(NA_integer_, length(rows))
     best[whole] <- apply(table[, whole, 1L, drop = FALSE], 2L, which.max)

@@ -22,7 +22,6 @@
 #'   data. Times after the last are censored there.
 #' @param start Where the first interval begins, itself included; curves are conditional on survival
 #'   up to it.
-#' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
 #' @param x A curve.
 #' @param level Probability with which limits cover.
 #' @param simultaneous `FALSE`: at each time by itself; `TRUE`: at all times of a group together.

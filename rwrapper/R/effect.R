@@ -26,7 +26,6 @@
 #' @param propensity Public probability of the treatment in a randomised trial, for `"aipw"`. Nothing is
 #'   spent on a model of the treatment then.
 #' @param overlap Public limits to which estimated probabilities of the treatment are moved.
-#' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
 #' @param x An effect.
 #' @param parm Which of the rows of `tidy()`; all by default.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].

@@ -142,18 +142,12 @@ new_column <- function(x, source, name) {
     return(if (source$kind == "text") as.character(x) else as.numeric(x))
   if (source$kind == "text" && found %in% c("factor", "ordered")) return(as.character(x))
   if (!identical(found, source$kind))
-    wrong("was ", in_words(source$kind), " in the fit, and is ",
-          if (is.na(found)) paste("of class", class(x)[1L]) else in_words(found), " here")
+    wrong("was ", KIND_WORDS[[source$kind]], " in the fit, and is ",
+          if (is.na(found)) paste("of class", class(x)[1L]) else KIND_WORDS[[found]], " here")
   if (source$kind == "matrix" && ncol(x) != source$width)
     wrong("had ", source$width, " columns in the fit, and has ", ncol(x))
   if (source$kind == "span") units(x) <- source$units
   x
-}
-
-in_words <- function(kind) {
-  switch(kind, number = "numeric", factor = "a factor", ordered = "an ordered factor",
-         date = "a date",
-         time = "a date-time", span = "a difftime", matrix = "a matrix", kind)
 }
 
 # Beyond the limits of the fit nothing was learned: values are moved to them. They are those of the columns of

@@ -59,6 +59,11 @@ refuse_column <- function(x, name) {
          if (is.numeric(x)) paste0(": data$", name, " <- as.numeric(data$", name, ")"))
 }
 
+# Kinds, as messages name them.
+KIND_WORDS <- c(number = "a number", logical = "TRUE or FALSE", factor = "a factor", ordered = "an ordered factor",
+                text = "text", label = "text", date = "a date", time = "a date-time", span = "a difftime",
+                matrix = "a matrix")
+
 KIND_CLASSES <- list(factor = "factor", ordered = c("ordered", "factor"), date = "Date",
                      time = c("POSIXct", "POSIXt"), span = "difftime")
 

@@ -17,7 +17,6 @@
 #' @param formula For `dp_moments()` the columns, `~ price + carat + log(carat)`; a response is one
 #'   more of them. For the others a model of these columns, with or without an intercept.
 #' @param delta Privacy parameter delta, in (0, 1); it should be below 1 / (number of rows).
-#' @param max_rows Maximum number of rows used per unit; units with more rows are sampled.
 #' @param moments,x What `dp_moments()` returned.
 #' @param instruments For two-stage least squares: `~ z + a` with all instruments and exogenous
 #'   regressors.

@@ -85,7 +85,6 @@ dp_survival <- function(formula, data, eps, delta = 1e-5, cuts, start = 0, strat
   fit$covariates <- c(fit$periods$covariates, fit$periods$strata)
   fit$reference <- reference_of(fit$periods)
   if (!is.null(strata)) fit$strata <- stats::setNames(list(base::levels(design$frame[[strata_call(strata)]])), strata)
-  fit$json <- answer$json
   structure(fit, class = c("dp_survival", "dp_lm"))
 }
 

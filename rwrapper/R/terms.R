@@ -113,12 +113,8 @@ operator_of <- function(e, name, term, kinds) {
               operator_remedy(name, found))
 }
 
-shown_kinds <- function(found) vapply(found, function(k) {
-  if (k$constant) return(deparsed(k$value))
-  switch(k$name, number = "a number", logical = "TRUE or FALSE", factor = "a factor",
-         ordered = "an ordered factor", text = , label = "text", date = "a date", time = "a date-time",
-         span = "a difftime", matrix = "a matrix")
-}, "")
+shown_kinds <- function(found)
+  vapply(found, function(k) if (k$constant) deparsed(k$value) else KIND_WORDS[[k$name]], "")
 
 operator_remedy <- function(name, found) {
   levels <- unlist(lapply(found, `[[`, "levels"))

@@ -13,15 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "dpreg/linalg/cholesky.hpp"
-#include "dpreg/linalg/crossprod.hpp"
-#include "dpreg/linalg/instructions.hpp"
-#include "dpreg/noise/discrete.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/linalg/dense.hpp"
+#include "dpreg/linalg/kernels.hpp"
+#include "dpreg/mechanisms/dp_kendall.hpp"
+#include "dpreg/mechanisms/sub_lasso.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/batch_fit.hpp"
-#include "dpreg/stats/batch_lasso.hpp"
 #include "dpreg/stats/column_counts.hpp"
-#include "dpreg/stats/kendall.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
 #include "dpreg/stats/tail_votes.hpp"
 

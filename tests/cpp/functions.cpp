@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dpreg/noise/bits.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "printed.hpp"
 
 using namespace dpreg;

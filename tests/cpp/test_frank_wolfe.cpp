@@ -5,9 +5,8 @@
 
 #include "check.hpp"
 #include "dpreg/error.hpp"
+#include "dpreg/mechanisms/choice.hpp"
 #include "dpreg/mechanisms/frank_wolfe.hpp"
-#include "dpreg/mechanisms/grouped_exponential.hpp"
-#include "dpreg/stats/screening.hpp"
 
 using namespace dpreg;
 

@@ -6,11 +6,8 @@
 
 #include "check.hpp"
 #include "dpreg/error.hpp"
-#include "dpreg/noise/assignment.hpp"
 #include "dpreg/noise/bits.hpp"
-#include "dpreg/noise/chacha20.hpp"
-#include "dpreg/noise/discrete.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 
 using namespace dpreg;
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "dpreg/linalg/instructions.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/linalg/kernels.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
 
 using namespace dpreg;

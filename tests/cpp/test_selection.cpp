@@ -7,15 +7,12 @@
 
 #include "check.hpp"
 #include "dpreg/error.hpp"
-#include "dpreg/mechanisms/bounded_choice.hpp"
 #include "dpreg/mechanisms/canonical_lipschitz.hpp"
+#include "dpreg/mechanisms/choice.hpp"
 #include "dpreg/mechanisms/dp_kendall.hpp"
-#include "dpreg/mechanisms/peel.hpp"
 #include "dpreg/mechanisms/sub_lasso.hpp"
-#include "dpreg/noise/largest.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/parallel.hpp"
-#include "dpreg/stats/kendall.hpp"
 
 using namespace dpreg;
 

@@ -4,14 +4,11 @@
 
 #include "check.hpp"
 #include "dpreg/error.hpp"
-#include "dpreg/linalg/cholesky.hpp"
-#include "dpreg/linalg/crossprod.hpp"
-#include "dpreg/mechanisms/exponential.hpp"
-#include "dpreg/mechanisms/propose_test_release.hpp"
+#include "dpreg/linalg/dense.hpp"
+#include "dpreg/mechanisms/choice.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/batch_fit.hpp"
-#include "dpreg/stats/safety.hpp"
 
 using namespace dpreg;
 

@@ -1,11 +1,10 @@
 // Batch fits and the release of one: total on any cells, and never NaN.
 #include <cmath>
 
+#include "dpreg/mechanisms/sub_lasso.hpp"
 #include "dpreg/mechanisms/tukey_em.hpp"
-#include "dpreg/noise/assignment.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/batch_fit.hpp"
-#include "dpreg/stats/batch_lasso.hpp"
-#include "dpreg/stats/safety.hpp"
 #include "table.hpp"
 
 using namespace dpreg;

@@ -3,9 +3,8 @@
 #include <cmath>
 
 #include "dpreg/mechanisms/canonical_lipschitz.hpp"
+#include "dpreg/mechanisms/choice.hpp"
 #include "dpreg/mechanisms/dp_kendall.hpp"
-#include "dpreg/mechanisms/peel.hpp"
-#include "dpreg/stats/kendall.hpp"
 #include "table.hpp"
 
 using namespace dpreg;

@@ -7,8 +7,8 @@
 #include <queue>
 
 #include "dpreg/error.hpp"
-#include "dpreg/mechanisms/bounded_choice.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/mechanisms/choice.hpp"
+#include "dpreg/noise/samplers.hpp"
 #include "dpreg/stats/rank.hpp"
 
 namespace dpreg {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dpreg/error.hpp"
-#include "dpreg/noise/discrete.hpp"
+#include "dpreg/noise/samplers.hpp"
 
 namespace dpreg {
 namespace {

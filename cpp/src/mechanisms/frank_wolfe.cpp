@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 
 #include "dpreg/error.hpp"
-#include "dpreg/mechanisms/grouped_exponential.hpp"
-#include "dpreg/noise/uniform.hpp"
-#include "dpreg/stats/screening.hpp"
+#include "dpreg/mechanisms/choice.hpp"
+#include "dpreg/noise/samplers.hpp"
 
 namespace dpreg {
 namespace {
@@ -104,6 +104,25 @@ std::int64_t largest_vertex(VertexBounds& bounds) {
 }
 
 }  // namespace
+
+std::vector<double> screening_scores(L1Gradient& gradient,
+                                     const std::vector<std::uint8_t>& active) {
+    const std::size_t d = gradient.cols();
+    const auto n = static_cast<double>(gradient.rows());
+    const auto values = gradient.scaled_values();
+    double largest = 0.0;
+    for (std::size_t j = 0; j < d; ++j) {
+        if (active[j] != 0) largest = std::fmax(largest, std::fabs(values[j]));
+    }
+    const double gap = gradient.wolfe_gap(values, active);
+    std::vector<double> scores(d, -std::numeric_limits<double>::infinity());
+    for (std::size_t j = 0; j < d; ++j) {
+        if (active[j] == 0) continue;
+        const double lead = largest - std::fabs(values[j]);
+        scores[j] = n == 0.0 ? 0.0 : lead * lead / (4.0 * n) - gap;
+    }
+    return scores;
+}
 
 std::int64_t draw_vertex(const L1Gradient& gradient, VertexBounds& bounds, double epsilon,
                          BitSource& bits) {

@@ -7,8 +7,8 @@
 
 #include "dpreg/error.hpp"
 #include "dpreg/recycled.hpp"
-#include "row_blocks.hpp"
 #include "row_maker.hpp"
+#include "row_residuals.hpp"
 
 namespace dpreg {
 namespace {
@@ -33,6 +33,28 @@ struct Numbers {
     Room<double> y, weights, given;
 };
 
+QuantisedRows::Parts made_rows(const MatrixView& x, const VectorView& y, const Standardisation& how,
+                               const Grouping& units) {
+    const RowMaker maker(x, y, how);
+    const bool grouped = !units.offsets.empty();
+    const std::size_t count = grouped ? units.rows.size() : x.rows;
+    check_units(units, x.rows);
+    const std::size_t cells = count * maker.stride();
+    const std::size_t weighed = maker.shrunk() ? 0 : count;
+    const auto held = std::make_shared<Numbers>(cells, count, weighed);
+    const RowPlaces to{held->q.get(), held->y.get(), held->weights.get(), held->given.get()};
+    parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
+        RowMaker::Room room(maker);
+        if (grouped) {
+            maker.make(units.rows.data() + begin, end - begin, to, begin, room);
+        } else {
+            maker.make_from(begin, end - begin, to, begin, room);
+        }
+    });
+    return {maker.width(), maker.limit(),         {to.q, cells},       {to.y, count}, units.offsets,
+            how.loss,      {to.weights, weighed}, {to.given, weighed}, held};
+}
+
 }  // namespace
 
 double row_norm(std::size_t width) {
@@ -43,68 +65,39 @@ double gram_sensitivity(std::size_t width) { return row_norm(width) * row_norm(w
 
 QuantisedRows::QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
                              const Grouping& units)
-    : width_(row_width(how)),
-      stride_(padded(width_)),
-      limit_(row_limit(how)),
-      loss_(how.loss),
-      offsets_(units.offsets) {
-    const RowMaker maker(x, y, how);
-    const bool grouped = !offsets_.empty();
-    const std::size_t count = grouped ? units.rows.size() : x.rows;
-    check_units(units, x.rows);
-    const bool shrunk = maker.shrunk();
-    const auto held = std::make_shared<Numbers>(count * stride_, count, shrunk ? 0 : count);
-    const RowPlaces to{held->q.get(), held->y.get(), held->weights.get(), held->given.get()};
-    parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
-        RowMaker::Room room(maker);
-        if (grouped) {
-            maker.make(units.rows.data() + begin, end - begin, to, begin, room);
-        } else {
-            maker.make_from(begin, end - begin, to, begin, room);
-        }
-    });
-    q_ = {held->q.get(), count * stride_};
-    y_ = {held->y.get(), count};
-    weights_ = {held->weights.get(), shrunk ? 0 : count};
-    given_ = {held->given.get(), shrunk ? 0 : count};
-    held_ = held;
-}
+    : QuantisedRows(made_rows(x, y, how, units)) {}
 
 QuantisedRows::QuantisedRows(Parts parts)
-    : width_(parts.width),
-      stride_(padded(parts.width)),
-      limit_(parts.limit),
-      q_(parts.q),
-      y_(parts.y),
-      loss_(parts.loss),
-      weights_(parts.weights),
-      given_(parts.given),
-      offsets_(std::move(parts.offsets)),
-      held_(std::move(parts.held)) {
-    const std::size_t weighed = loss_.kind == LossKind::squared ? 0 : y_.size;
-    require(weights_.size == weighed && given_.size == weighed,
+    : parts_(std::move(parts)), stride_(padded(parts_.width)) {
+    const std::size_t weighed = parts_.loss.kind == LossKind::squared ? 0 : rows();
+    require(parts_.weights.size == weighed && parts_.given.size == weighed,
             "rows of another loss than the squared one must have weights");
-    check_loss(loss_);
-    require(q_.size == y_.size * stride_, "rows must have `width` entries, padded");
-    check_offsets(offsets_, y_.size);
+    check_loss(parts_.loss);
+    require(parts_.q.size == rows() * stride_, "rows must have `width` entries, padded");
+    check_offsets(parts_.offsets, rows());
 }
 
 Block QuantisedRows::block(std::size_t first, std::size_t count) const {
-    const bool shrunk = weights_.size == 0;
-    return {q_.data + first * stride_,
-            y_.data + first,
+    const bool shrunk = parts_.weights.size == 0;
+    return {parts_.q.data + first * stride_,
+            parts_.y.data + first,
             count,
             stride_,
-            limit_ / kRowSteps,
-            &loss_,
-            shrunk ? nullptr : weights_.data + first,
-            shrunk ? nullptr : given_.data + first};
+            limit() / kRowSteps,
+            &parts_.loss,
+            shrunk ? nullptr : parts_.weights.data + first,
+            shrunk ? nullptr : parts_.given.data + first};
+}
+
+Block QuantisedRows::block_of(std::size_t unit) const {
+    const std::size_t first = parts_.offsets[unit];
+    return block(first, parts_.offsets[unit + 1] - first);
 }
 
 std::vector<std::int64_t> QuantisedRows::gram() const {
-    return sum_of_products(rows(), width_,
+    return sum_of_products(rows(), width(),
                            [&](std::size_t first, std::size_t, const std::int16_t*) {
-                               return q_.data + first * stride_;
+                               return parts_.q.data + first * stride_;
                            });
 }
 

@@ -17,7 +17,6 @@ inline constexpr std::size_t kMakeRows = kPanel;
 
 /// A public map of records, its rows padded to whole lanes.
 struct RowMap {
-    std::size_t stride = 0;
     std::vector<double> base;    ///< the row of a record of zeros
     std::vector<double> slopes;  ///< what one more of each column adds: lanes, columns, lane
     bool finite = true;          ///< a cell of 0 adds 0
@@ -31,18 +30,6 @@ struct RowPlaces {
     double* weights;
     double* given;
 };
-
-/// Entries of a row.
-std::size_t row_width(const Standardisation& how);
-
-/// What kRowSteps stand for.
-double row_limit(const Standardisation& how);
-
-/// The map of `how`.
-RowMap row_map(const Standardisation& how);
-
-/// Throws Error if `how` does not fit `x` and `y`.
-void check_public(const MatrixView& x, const VectorView& y, const Standardisation& how);
 
 /// Makes rows of records; what becomes of one does not depend on those beside it.
 class RowMaker {

@@ -1,4 +1,4 @@
-// Residuals and curvatures of rows, in lanes.
+// What the sums over quantised rows share: residuals and curvatures of rows, in lanes.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,51 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "dpreg/linalg/simd.hpp"
-#include "dpreg/stats/row_losses.hpp"
-#include "row_blocks.hpp"
+#include "dpreg/parallel.hpp"
+#include "dpreg/stats/quantised_rows.hpp"
+#include "short_rows.hpp"
 
 namespace dpreg {
+
+inline constexpr std::size_t kGramRows = 512;
+
+/// A block of quantised rows and what one round needs of it.
+struct Block {
+    const std::int16_t* q;
+    const double* y;
+    std::size_t rows;
+    std::size_t stride;
+    double row_unit;  ///< of q'theta, so that it becomes w z'theta
+    const Loss* loss;
+    const double* weights;  ///< w of each row; null with the squared loss
+    const double* given;    ///< what is added to z'theta; null with the squared loss
+};
+
+/// Sum of v v' over rows v of integers, no longer than row_norm(width), width x width: exact and
+/// free of order.  `rows_at(first, count, room)` says where rows are, in `room` if nowhere else,
+/// row-major with padding.
+template <class RowsAt>
+std::vector<std::int64_t> sum_of_products(std::size_t rows, std::size_t width,
+                                          const RowsAt& rows_at) {
+    const std::size_t stride = padded(width);
+    auto result =
+        sum_over_rows(rows, width * width, [&](std::size_t begin, std::size_t end, auto& own) {
+            Shorts room(kGramRows * stride);
+            ShortGram products(stride);
+            for (std::size_t first = begin; first < end; first += kGramRows) {
+                const std::size_t count = std::min(kGramRows, end - first);
+                products.add(rows_at(first, count, room.data()), count);
+            }
+            products.add_to(own, width);
+        });
+    for (std::size_t i = 0; i < width; ++i) {
+        for (std::size_t j = 0; j < i; ++j) result[i * width + j] = result[j * width + i];
+    }
+    return result;
+}
 
 /// e^x for |x| <= kMostPredictor, to about 1e-15: additions, multiplications and shifts alone, each
 /// lane by itself, so that its bits are those of one row on every machine.
@@ -114,52 +153,46 @@ DPREG_INLINE Derivatives<Lanes> derivatives_of(const Loss& loss, const Lanes& et
 /// One number for each of some consecutive rows, and for whole lanes of them.
 using RowNumbers = std::array<double, kShortRows>;
 
-/// What sums need of some consecutive rows of a block, at most kShortRows, and room to find it out.
+/// Room for what is known of some consecutive rows of a block, at most kShortRows.
 struct RowTerms {
-    RowNumbers residual{};   ///< shrunk like the row
-    RowNumbers square{};     ///< |q|^2
-    RowNumbers curvature{};  ///< of a row that is not shrunk; 1 with the squared loss
-
-    RowNumbers dots{};
-    RowNumbers y{};
-    RowNumbers weight{};
-    RowNumbers given{};
+    RowNumbers dots{}, square{}, y{}, weight{}, given{};
 };
 
-/// Residuals of `count` rows from `first`.
-template <class Lanes>
-DPREG_INLINE void residuals_of(const Block& block, const ShortTheta& theta, std::size_t first,
-                               std::size_t count, RowTerms& terms) {
-    short_dots(block.q + first * block.stride, block.stride, count, theta, terms.dots.data(),
-               terms.square.data());
-    std::copy(block.y + first, block.y + first + count, terms.y.begin());
-    const double unit = theta.step * block.row_unit;
-    if (block.loss->kind == LossKind::squared) {
-        for (std::size_t i = 0; i < count; i += kPanel) {
-            (Lanes::load(&terms.y[i]) - Lanes::load(&terms.dots[i]) * unit)
-                .store(&terms.residual[i]);
-            Lanes::of(1.0).store(&terms.curvature[i]);
-        }
-        return;
-    }
-    std::fill(terms.weight.begin() + count, terms.weight.end(), 1.0);
-    std::copy(block.weights + first, block.weights + first + count, terms.weight.begin());
-    std::copy(block.given + first, block.given + first + count, terms.given.begin());
-    for (std::size_t i = 0; i < count; i += kPanel) {
-        const auto weights = Lanes::load(&terms.weight[i]);
-        const Lanes eta =
-            Lanes::load(&terms.dots[i]) * unit / weights + Lanes::load(&terms.given[i]);
-        const auto at = derivatives_of(*block.loss, eta, Lanes::load(&terms.y[i]));
-        (at.residual * weights).store(&terms.residual[i]);
-        at.curvature.store(&terms.curvature[i]);
-    }
-}
-
-/// What there is of whole lanes of rows.
+/// What sums need of whole lanes of rows.
 template <class Lanes>
 struct LaneTerms {
-    Lanes residual, square, curvature;
+    Lanes residual;   ///< shrunk like the row
+    Lanes square;     ///< |q|^2
+    Lanes curvature;  ///< of a row that is not shrunk; 1 with the squared loss
 };
+
+/// Calls fill(i, terms) for whole lanes of `count` rows from `first`, i the first of them.
+template <class Lanes, class Fill>
+DPREG_INLINE void over_lanes(const Block& block, const ShortTheta& theta, std::size_t first,
+                             std::size_t count, RowTerms& rows, const Fill& fill) {
+    short_dots(block.q + first * block.stride, block.stride, count, theta, rows.dots.data(),
+               rows.square.data());
+    std::copy(block.y + first, block.y + first + count, rows.y.begin());
+    const bool squared = block.loss->kind == LossKind::squared;
+    if (!squared) {
+        std::fill(rows.weight.begin() + count, rows.weight.end(), 1.0);
+        std::copy(block.weights + first, block.weights + first + count, rows.weight.begin());
+        std::copy(block.given + first, block.given + first + count, rows.given.begin());
+    }
+    const double unit = theta.step * block.row_unit;
+    for (std::size_t i = 0; i < count; i += kPanel) {
+        const auto y = Lanes::load(&rows.y[i]);
+        const auto predictor = Lanes::load(&rows.dots[i]) * unit;
+        Derivatives<Lanes> at{y - predictor, Lanes::of(1.0)};
+        if (!squared) {
+            const auto weights = Lanes::load(&rows.weight[i]);
+            const Lanes eta = predictor / weights + Lanes::load(&rows.given[i]);
+            at = derivatives_of(*block.loss, eta, y);
+            at.residual = at.residual * weights;
+        }
+        fill(i, LaneTerms<Lanes>{at.residual, Lanes::load(&rows.square[i]), at.curvature});
+    }
+}
 
 /// Goes through the rows of a block, kShortRows at a time: calls fill(i, terms) for whole lanes of
 /// them, i the first, and then use(lanes, first, count).
@@ -168,15 +201,10 @@ struct OverRows {
     template <class Lanes>
     DPREG_INLINE static void run(const Block& block, const ShortTheta& theta, const Fill& fill,
                                  const Use& use) {
-        RowTerms terms;
+        RowTerms rows;
         for (std::size_t first = 0; first < block.rows; first += kShortRows) {
             const std::size_t count = std::min(kShortRows, block.rows - first);
-            residuals_of<Lanes>(block, theta, first, count, terms);
-            for (std::size_t i = 0; i < count; i += kPanel) {
-                fill(i, LaneTerms<Lanes>{Lanes::load(&terms.residual[i]),
-                                         Lanes::load(&terms.square[i]),
-                                         Lanes::load(&terms.curvature[i])});
-            }
+            over_lanes<Lanes>(block, theta, first, count, rows, fill);
             use(Lanes{}, first, count);
         }
     }

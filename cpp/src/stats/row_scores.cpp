@@ -5,10 +5,94 @@
 
 #include "dpreg/error.hpp"
 #include "row_residuals.hpp"
-#include "stopped_scores.hpp"
 
 namespace dpreg {
 namespace {
+
+/// The limit of a score in integers: p q stands for limit / kScoreSteps times as much.
+struct ScoreLimit {
+    double per_residual;  ///< p of a residual of 1
+
+    ScoreLimit(double limit, double row_unit) : per_residual(kScoreSteps * row_unit / limit) {}
+
+    /// The residuals as integers p with |p| |q| <= kScoreSteps + |q| / 2.
+    template <class Lanes>
+    DPREG_INLINE Lanes operator()(const Lanes& residual, const Lanes& square) const {
+        const Lanes most = kScoreSteps / above(root(square), Lanes::of(1.0));
+        // What is not a number becomes the least.
+        return nearest(below(above(residual * per_residual, -most), most));
+    }
+};
+
+double norm_of(const std::vector<double>& values) {
+    double square = 0.0;
+    for (const double value : values) square += value * value;
+    return std::sqrt(square);
+}
+
+/// The score of a unit whose rows follow each other in time, no longer than that of one may be.
+class Stopped {
+public:
+    explicit Stopped(std::size_t stride) : sum_(stride) {}
+
+    const std::vector<double>& of(const Block& rows, const ShortTheta& theta,
+                                  const ScoreLimit& limit) {
+        std::fill(sum_.begin(), sum_.end(), 0.0);
+        bool inside = true;
+        RowTerms terms;
+        double residual = 0.0;
+        const auto take = [&](std::size_t, const auto& lanes) { residual = lanes.residual[0]; };
+        for (std::size_t i = 0; i < rows.rows && inside; ++i) {
+            over_lanes<LanesOf<16>>(rows, theta, i, 1, terms, take);
+            const double event = terms.y[0] * terms.weight[0];
+            const std::int16_t* q = rows.q + i * rows.stride;
+            inside = drift(q, terms.square[0], limit.per_residual * (residual - event));
+            if (inside) inside = jump(q, terms.square[0], limit.per_residual * event);
+        }
+        const double norm = norm_of(sum_);
+        const double share = norm > kScoreSteps ? kScoreSteps / norm : 1.0;
+        for (auto& entry : sum_) entry = std::trunc(entry * share);
+        return sum_;
+    }
+
+private:
+    /// Adds p q, up to where the sum is kScoreSteps long; returns whether all of it was added.
+    bool drift(const std::int16_t* q, double square, double p) {
+        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
+        p = std::min(std::max(-most, p), most);  // what is not a number becomes the least
+        double along = 0.0, length = 0.0;
+        for (std::size_t j = 0; j < sum_.size(); ++j) {
+            along += sum_[j] * q[j];
+            length += sum_[j] * sum_[j];
+        }
+        const double a = p * p * square, b = p * along;
+        const double room = std::max(0.0, kScoreSteps * kScoreSteps - length);
+        if (a < kNothing || a + 2.0 * b <= room) {
+            add(q, p);
+            return true;
+        }
+        add(q, p * ((std::sqrt(b * b + a * room) - b) / a));
+        return false;
+    }
+
+    /// Adds p q; returns whether the sum is no longer than kScoreSteps.
+    bool jump(const std::int16_t* q, double square, double p) {
+        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
+        add(q, std::min(std::max(-most, p), most));
+        return norm_of(sum_) <= kScoreSteps;
+    }
+
+    void add(const std::int16_t* q, double p) {
+        for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += p * q[j];
+    }
+
+    /// Steps from anywhere inside that are longer end outside.
+    static constexpr double kFarthest = 4.0 * kScoreSteps;
+    /// Squares of steps that are shorter may have lost their bits.
+    static constexpr double kNothing = 1e-200;
+
+    std::vector<double> sum_;
+};
 
 /// Residuals in norms of scores are rounded to this, so that sums of them do not depend on order.
 constexpr double kResidualSteps = 1048576.0;  // 2^20
@@ -136,43 +220,42 @@ double score_products_sensitivity(std::size_t width) {
 
 std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta,
                                                double limit) const {
-    require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
+    require(theta.size() == width() && limit > 0.0,
+            "theta must have width() entries, limit be > 0");
     const auto coefficients = short_theta(theta, stride_);
-    const ScoreLimit steps(limit, limit_ / kRowSteps);
+    const ScoreLimit steps(limit, parts_.limit / kRowSteps);
     auto result =
         sum_over_rows(units(), stride_, [&](std::size_t begin, std::size_t end, auto& totals) {
-            if (offsets_.empty()) {
+            if (single()) {
                 ScoreSums sums(stride_);
                 sums.add(block(begin, end - begin), coefficients, steps);
                 totals = sums.take();
             }
-            UnitScores scores(width_, stride_);
-            for (std::size_t u = begin; u < end && !offsets_.empty(); ++u) {
-                const auto [from, to] = rows_of(u);
-                const auto one = scores.of(block(from, to - from), coefficients, steps);
+            UnitScores scores(width(), stride_);
+            for (std::size_t u = begin; u < end && !single(); ++u) {
+                const auto one = scores.of(block_of(u), coefficients, steps);
                 for (std::size_t j = 0; j < stride_; ++j) {
                     totals[j] += static_cast<std::int64_t>(one[j]);
                 }
             }
         });
-    result.resize(width_);
+    result.resize(width());
     return result;
 }
 
 std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& theta) const {
-    require(theta.size() == width_, "theta must have width() entries");
+    require(theta.size() == width(), "theta must have width() entries");
     const auto coefficients = short_theta(theta, stride_);
-    const double row_unit = limit_ / kRowSteps;
+    const double row_unit = parts_.limit / kRowSteps;
     return sum_over_rows(
         units(), kScoreBins, [&](std::size_t begin, std::size_t end, auto& counts) {
             const auto count = [&](double norm) { ++counts[score_bin(norm * row_unit)]; };
-            if (offsets_.empty()) {
+            if (single()) {
                 visit_norms(block(begin, end - begin), coefficients, count);
                 return;
             }
             for (std::size_t u = begin; u < end; ++u) {
-                const auto [from, to] = rows_of(u);
-                const Block rows = block(from, to - from);
+                const Block rows = block_of(u);
                 if (rows.rows == 1) {
                     visit_norms(rows, coefficients, count);
                 } else {
@@ -184,12 +267,13 @@ std::vector<std::int64_t> QuantisedRows::score_norms(const std::vector<double>& 
 
 std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double>& theta,
                                                         double limit) const {
-    require(theta.size() == width_ && limit > 0.0, "theta must have width() entries, limit be > 0");
+    require(theta.size() == width() && limit > 0.0,
+            "theta must have width() entries, limit be > 0");
     const auto coefficients = short_theta(theta, stride_);
-    const ScoreLimit steps(limit, limit_ / kRowSteps);
+    const ScoreLimit steps(limit, parts_.limit / kRowSteps);
     return sum_of_products(
-        units(), width_, [&](std::size_t first, std::size_t count, std::int16_t* room) {
-            if (offsets_.empty()) {
+        units(), width(), [&](std::size_t first, std::size_t count, std::int16_t* room) {
+            if (single()) {
                 write_multiples(
                     block(first, count), coefficients,
                     [&](const auto& terms) DPREG_INLINE_LAMBDA {
@@ -198,10 +282,9 @@ std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double
                     room);
                 return room;
             }
-            UnitScores scores(width_, stride_);
+            UnitScores scores(width(), stride_);
             for (std::size_t u = first; u < first + count; ++u) {
-                const auto [from, to] = rows_of(u);
-                const auto one = scores.of(block(from, to - from), coefficients, steps);
+                const auto one = scores.of(block_of(u), coefficients, steps);
                 std::int16_t* v = room + (u - first) * stride_;
                 for (std::size_t j = 0; j < stride_; ++j) {
                     v[j] = static_cast<std::int16_t>(

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "dpreg/linalg/simd.hpp"
-#include "dpreg/stats/row_losses.hpp"
+#include "dpreg/stats/quantised_rows.hpp"
 #include "row_maker.hpp"
 
 namespace dpreg {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dpreg/linalg/instructions.hpp"
+#include "dpreg/linalg/kernels.hpp"
 
 namespace dpreg {
 

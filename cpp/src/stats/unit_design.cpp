@@ -1,13 +1,57 @@
 #include "dpreg/stats/unit_design.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "dpreg/error.hpp"
 
 namespace dpreg {
+namespace {
+
+/// Whether the columns of each row rise, so that no cell has two entries.
+bool rows_rise(const SparseView& x) {
+    bool rise = true;
+    for (std::size_t i = 0; i < x.rows; ++i) {
+        for (auto e = x.row_start[i] + 1; e < x.row_start[i + 1]; ++e) {
+            rise &= x.columns[e - 1] < x.columns[e];
+        }
+    }
+    return rise;
+}
+
+/// Asks for what the next rows need while a row is worked on: they are anywhere in memory.
+template <class Start, class Entry, class Visit>
+void visit_ahead(const UnitColumn& column, const Start* start, const Entry* entries, Visit visit) {
+    constexpr std::size_t kStarts = 16, kEntries = 8;
+    for (std::size_t k = 0; k < column.size; ++k) {
+        if (k + kStarts < column.size) __builtin_prefetch(start + column.rows[k + kStarts]);
+        if (k + kEntries < column.size) {
+            __builtin_prefetch(entries + start[column.rows[k + kEntries]]);
+        }
+        visit(std::size_t{column.rows[k]}, std::int32_t{column.cells[k]});
+    }
+}
+
+}  // namespace
+
+ColumnSet::ColumnSet(std::size_t cols, std::vector<std::uint32_t> columns)
+    : words_(cols / kWord + 1), before_(cols / kWord + 1), columns_(std::move(columns)) {
+    for (const std::size_t j : columns_) words_[j / kWord] |= std::uint64_t{1} << (j % kWord);
+    std::size_t seen = 0;
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+        before_[w] = static_cast<std::uint32_t>(seen);
+        seen += std::bitset<kWord>(words_[w]).count();
+    }
+}
+
+std::size_t ColumnSet::slot(std::size_t j) const {
+    const std::uint64_t lower = (std::uint64_t{1} << (j % kWord)) - 1;
+    return before_[j / kWord] + std::bitset<kWord>(words_[j / kWord] & lower).count();
+}
 
 UnitDesign::UnitDesign(std::size_t rows, std::size_t cols) : rows_(rows), cols_(cols) {
     require(cols >= 1 && cols <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
@@ -61,34 +105,6 @@ std::size_t DenseUnitDesign::add_products(std::size_t j, ColumnProducts& product
     }
     return rows() * products.columns.size();
 }
-
-namespace {
-
-/// Whether the columns of each row rise, so that no cell has two entries.
-bool rows_rise(const SparseView& x) {
-    bool rise = true;
-    for (std::size_t i = 0; i < x.rows; ++i) {
-        for (auto e = x.row_start[i] + 1; e < x.row_start[i + 1]; ++e) {
-            rise &= x.columns[e - 1] < x.columns[e];
-        }
-    }
-    return rise;
-}
-
-/// Asks for what the next rows need while a row is worked on: they are anywhere in memory.
-template <class Start, class Entry, class Visit>
-void visit_ahead(const UnitColumn& column, const Start* start, const Entry* entries, Visit visit) {
-    constexpr std::size_t kStarts = 16, kEntries = 8;
-    for (std::size_t k = 0; k < column.size; ++k) {
-        if (k + kStarts < column.size) __builtin_prefetch(start + column.rows[k + kStarts]);
-        if (k + kEntries < column.size) {
-            __builtin_prefetch(entries + start[column.rows[k + kEntries]]);
-        }
-        visit(std::size_t{column.rows[k]}, std::int32_t{column.cells[k]});
-    }
-}
-
-}  // namespace
 
 SparseRows::SparseRows(const SparseView& x) : view_(x) {
     const auto entries = static_cast<std::int64_t>(x.entries);

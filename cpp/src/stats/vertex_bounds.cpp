@@ -15,6 +15,8 @@ constexpr std::size_t kSlotsPerProposal = 32;
 /// Columns that are listed may be proposed at most this often for each time that some column must
 /// be drawn.
 constexpr double kListedShare = 0.1;
+/// No fixed group allows a larger log-weight.
+constexpr double kMostListed = 16.0;
 
 /// The largest log-weight that a reach allows: scores are `numerator` / (4 W 2^30) times epsilon.
 double log_weight_at(std::int64_t reach, double epsilon) {

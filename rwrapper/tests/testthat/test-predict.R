@@ -74,8 +74,8 @@ test_that("new data have the types of the fit", {
                levels = list(text = levels(diamonds$cut)))
   new <- data[1:2, ]
   said <- function(...) expect_error(predict(fit, transform(new, ...)), "^newdata: column")$message
-  expect_match(said(clear = 1), "was logical in the fit, and is numeric here")
-  expect_match(said(carat = TRUE), "was numeric in the fit, and is logical here")
+  expect_match(said(clear = 1), "was TRUE or FALSE in the fit, and is a number here")
+  expect_match(said(carat = TRUE), "was a number in the fit, and is TRUE or FALSE here")
   expect_match(said(day = 5), "was a date")
   expect_match(said(gap = 5), "was a difftime")
   expect_match(said(text = "odd"), "new level 'odd'")

@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "dpreg/noise/bits.hpp"
-#include "dpreg/noise/largest.hpp"
+#include "dpreg/noise/samplers.hpp"
 
 namespace dpreg {
 
 /// Parameters of one draw.  All public.
 struct CanonicalLipschitz {
     std::size_t k;
-    double range;        ///< of the changes of the scores; see peel.hpp
+    double range;        ///< of the changes of the scores; see choice.hpp
     double epsilon;      ///< of the whole draw
     double gamma = 0.5;  ///< in [0, 1): weight of the worst score that is in the set
     NoiseLaw noise = NoiseLaw::kExponential;

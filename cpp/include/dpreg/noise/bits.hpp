@@ -5,9 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dpreg/noise/chacha20.hpp"
-
 namespace dpreg {
+
+using ChaChaKey = std::array<std::uint32_t, 8>;
+using ChaChaBlock = std::array<std::uint32_t, 16>;
+
+/// The ChaCha20 block function (RFC 8439, section 2.3), words little-endian.
+///
+/// `counter` is the 32-bit block counter, `nonce` the 96-bit nonce.
+ChaChaBlock chacha20_block(const ChaChaKey& key, std::uint32_t counter,
+                           const std::array<std::uint32_t, 3>& nonce);
 
 /// A stream of uniform random bits, the only source of randomness of a sampler.
 ///

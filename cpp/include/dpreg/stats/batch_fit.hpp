@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "dpreg/matrix.hpp"
-#include "dpreg/noise/assignment.hpp"
-#include "dpreg/stats/grouping.hpp"
+#include "dpreg/noise/samplers.hpp"
+#include "dpreg/stats/groups.hpp"
 
 namespace dpreg {
 

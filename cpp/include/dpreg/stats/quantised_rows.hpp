@@ -4,14 +4,48 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "dpreg/matrix.hpp"
-#include "dpreg/stats/grouping.hpp"
-#include "dpreg/stats/row_losses.hpp"
+#include "dpreg/stats/groups.hpp"
 
 namespace dpreg {
+
+enum class LossKind : std::uint8_t {
+    squared,            ///< residual y - eta
+    logistic,           ///< y - 1 / (1 + e^-eta)
+    probit,             ///< y - Phi(eta), Phi the normal distribution function
+    cloglog,            ///< y - 1 + e^(-e^eta)
+    poisson,            ///< y - e^eta
+    counting,           ///< y - e^eta; rows of a unit follow each other in time, see `score`
+    gamma,              ///< y e^-eta - 1
+    negative_binomial,  ///< (y - e^eta) / (1 + dispersion e^eta)
+    quantile,           ///< level - 1 / (1 + e^((y - eta) / bandwidth)), a smooth level - [y < eta]
+};
+
+/// What a model loses by a row, as far as sums need it: its derivatives in the linear predictor
+/// eta.  All public.
+///
+/// The residual is minus the first derivative, the curvature the second.  Responses and linear
+/// predictors are clipped before anything is computed from them, but those of the squared loss.
+struct Loss {
+    LossKind kind = LossKind::squared;
+    double least_response = 0.0;
+    double most_response = 0.0;
+    double least_predictor = -1.0;  ///< at least -kMostPredictor
+    double most_predictor = 1.0;    ///< at most kMostPredictor
+    double level = 0.5;             ///< of the quantile, in (0, 1)
+    double bandwidth = 1.0;         ///< of the quantile, above 0
+    double dispersion = 1.0;        ///< of the negative binomial, above 0
+};
+
+/// Exponentials of what is no larger are doubles.
+inline constexpr double kMostPredictor = 700.0;
+/// As are normal densities.
+inline constexpr double kMostNormal = 37.0;
+
+/// Throws Error if a number of `loss` is not as it says.
+void check_loss(const Loss& loss);
 
 /// How records become rows.  All public: released or given.
 struct Standardisation {
@@ -76,33 +110,31 @@ public:
         std::size_t bytes() const { return size * sizeof(T); }
     };
 
-    /// What such rows are made of; `held` keeps the numbers where they are.
+    /// What such rows are made of.
     struct Parts {
         std::size_t width;
         double limit;
         Span<std::int16_t> q;
-        Span<double> y;
+        Span<double> y;  ///< shrunk like its row, with the squared loss
         std::vector<std::size_t> offsets;
         Loss loss;
-        Span<double> weights;
-        Span<double> given;
-        std::shared_ptr<const void> held;
+        Span<double> weights;              ///< with another loss: w
+        Span<double> given;                ///< with another loss: the sum of the given columns
+        std::shared_ptr<const void> held;  ///< keeps the numbers where they are
     };
     /// Rows from their parts, which are not copied.
     explicit QuantisedRows(Parts parts);
-    Parts parts() const {
-        return {width_, limit_, q_, y_, offsets_, loss_, weights_, given_, held_};
-    }
+    const Parts& parts() const { return parts_; }
 
-    std::size_t rows() const { return y_.size; }
+    std::size_t rows() const { return parts_.y.size; }
     std::size_t bytes() const {
-        return q_.bytes() + y_.bytes() + weights_.bytes() + given_.bytes() +
-               offsets_.size() * sizeof(offsets_[0]);
+        return parts_.q.bytes() + parts_.y.bytes() + parts_.weights.bytes() + parts_.given.bytes() +
+               parts_.offsets.size() * sizeof(parts_.offsets[0]);
     }
     /// Entries of a row: used columns, and the 1 and the response if they are there.
-    std::size_t width() const { return width_; }
+    std::size_t width() const { return parts_.width; }
     /// Norm that kRowSteps stand for: row_limit, or its hypotenuse with response_limit.
-    double limit() const { return limit_; }
+    double limit() const { return parts_.limit; }
 
     /// Sum of q q', width x width, row-major, exact.
     ///
@@ -153,25 +185,15 @@ public:
     std::vector<std::int64_t> score_products(const std::vector<double>& theta, double limit) const;
 
 private:
-    std::size_t units() const { return offsets_.empty() ? rows() : offsets_.size() - 1; }
-    /// The rows of a unit are next to one another.
-    std::pair<std::size_t, std::size_t> rows_of(std::size_t unit) const {
-        if (offsets_.empty()) return {unit, unit + 1};
-        return {offsets_[unit], offsets_[unit + 1]};
-    }
-
+    /// Each row is a unit.
+    bool single() const { return parts_.offsets.empty(); }
+    std::size_t units() const { return single() ? rows() : parts_.offsets.size() - 1; }
     Block block(std::size_t first, std::size_t count) const;
+    /// The rows of a unit, which are next to one another; unless each row is one.
+    Block block_of(std::size_t unit) const;
 
-    std::size_t width_;
+    Parts parts_;
     std::size_t stride_;
-    double limit_;
-    Span<std::int16_t> q_;
-    Span<double> y_;  // shrunk like its row, with the squared loss
-    Loss loss_;
-    Span<double> weights_;  // with another loss: w, and the sum of the given columns
-    Span<double> given_;
-    std::vector<std::size_t> offsets_;
-    std::shared_ptr<const void> held_;  // the numbers above
 };
 
 /// QuantisedRows(x, y, how, {}).gram(), without room for all of the rows.

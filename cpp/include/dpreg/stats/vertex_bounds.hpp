@@ -10,9 +10,6 @@
 
 namespace dpreg {
 
-/// No fixed group allows a larger log-weight.
-inline constexpr double kMostListed = 16.0;
-
 /// Groups of columns, each with an upper bound on |numerator| that stays valid from step to step.
 ///
 /// Groups are fixed or tracked.  The bound of a fixed group is W R, R the largest

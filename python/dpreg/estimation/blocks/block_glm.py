@@ -25,7 +25,7 @@ _MOST_PREDICTOR, _MOST_COUNT = 30.0, 1e12
 # Added to the diagonal of the correlation matrix; where its inverse has more, a column is, in its
 # block, a combination of others.
 _RIDGE, _NOT_TOLD = 1e-9, 1e6
-# Of the logarithm of a spread; see cpp/src/stats/batch_solver.hpp.
+# Of the logarithm of a spread; see cpp/src/stats/batch_fit.cpp.
 _LOG_RANGE = 745.0
 _GOLDEN = 0.6180339887498949
 

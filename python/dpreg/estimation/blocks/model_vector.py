@@ -9,10 +9,10 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Flags
 from dpreg.estimation.planning.tukey_law import ReleaseLaw
 
-# Log spreads of columns that are constant in a batch are 745 (batch_solver.hpp); of those
+# Log spreads of columns that are constant in a batch are 745 (batch_fit.cpp); of those
 # above this, the square is no longer a double.
 _NO_SPREAD = 350.0
-# Grid points are within 2^125 steps of 0 (stats/depth.hpp).
+# Grid points are within 2^125 steps of 0 (mechanisms/tukey_em.hpp).
 _GRID_BITS = 125
 
 

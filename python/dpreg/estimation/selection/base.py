@@ -40,7 +40,7 @@ class Selector(Protocol):
 
     What it chooses from are the terms of the formula, each with all of its columns.  The score of
     a term is the largest of its columns: where the scores of all columns change by amounts in
-    [a, b], so do the largest of each term (cpp/include/dpreg/stats/column_groups.hpp), and noise
+    [a, b], so do the largest of each term (cpp/include/dpreg/stats/groups.hpp), and noise
     that is made for the columns is enough for the terms.
     """
 

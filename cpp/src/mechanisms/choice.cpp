@@ -1,21 +1,43 @@
-#include "dpreg/mechanisms/grouped_exponential.hpp"
+#include "dpreg/mechanisms/choice.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "dpreg/error.hpp"
 #include "dpreg/int128.hpp"
-#include "dpreg/noise/uniform.hpp"
+#include "dpreg/noise/samplers.hpp"
 
 namespace dpreg {
 namespace {
 
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kLargest = std::numeric_limits<double>::max();
+// Weights of choices among a few, and of envelopes of groups, are integers of so many bits.
+constexpr int kWeightBits = 96;
 constexpr int kEnvelopeBits = 64;
+// No weight is below e^-32 of the largest: integer weights of 96 bits then have a small
+// relative error all over, and the choice needs no delta.
+constexpr double kLargestGap = 32.0;
+// What the rounding of the weights may cost, in nats (bounded_choice.md, section 2).
+constexpr double kRounding = 0x1p-40;
+
+/// ceil(2^kWeightBits * exp(log_weight - largest)), but 0 for a log-weight of -infinity, or NaN.
+///
+/// Rounding up and not down, so that what is possible on one data set stays possible on its
+/// neighbour.
+uint128 integer_weight(double log_weight, double largest) {
+    if (std::isnan(log_weight)) log_weight = kNever;
+    // The difference of two infinities is not a number, but equal weights are equal.
+    if (log_weight == largest) return uint128{1} << kWeightBits;
+    if (!(log_weight > kNever)) return 0;
+    return static_cast<uint128>(std::ceil(std::ldexp(std::exp(log_weight - largest), kWeightBits)));
+}
 
 /// An integer above 2^kEnvelopeBits exp(log_bound), or 0 for -infinity.
 uint128 envelope(double log_bound) {
-    if (!(log_bound > -std::numeric_limits<double>::infinity())) return 0;
+    if (!(log_bound > kNever)) return 0;
     // More than the relative error of exp; the one added covers what underflows.
     constexpr double kSlack = 1.0 + 0x1p-40;
     const double weight = std::ldexp(std::exp(log_bound) * kSlack, kEnvelopeBits);
@@ -66,7 +88,7 @@ private:
 };
 
 void check_bounds(const std::vector<CandidateGroup>& groups) {
-    double largest = -std::numeric_limits<double>::infinity();
+    double largest = kNever;
     for (const auto& group : groups) {
         if (group.count > 0) largest = std::fmax(largest, group.log_bound);
     }
@@ -75,6 +97,67 @@ void check_bounds(const std::vector<CandidateGroup>& groups) {
 }
 
 }  // namespace
+
+std::size_t choose_index(const std::vector<double>& log_weights, BitSource& bits) {
+    require(!log_weights.empty() && log_weights.size() <= (std::size_t{1} << 30),
+            "there must be between 1 and 2^30 weights");
+    // What is not a number is never the largest, wherever it stands.
+    const double largest = std::accumulate(log_weights.begin(), log_weights.end(), kNever,
+                                           [](double a, double b) { return std::fmax(a, b); });
+    uint128 total = 0;
+    for (const double w : log_weights) total += integer_weight(w, largest);
+    uint128 left = uniform_below(total, bits);
+    for (std::size_t i = 0; i < log_weights.size(); ++i) {
+        const uint128 weight = integer_weight(log_weights[i], largest);
+        if (left < weight) return i;
+        left -= weight;
+    }
+    return log_weights.size() - 1;  // not reached: the weights add up to `total`
+}
+
+void check_range(double range) {
+    require(range >= kLeastRange && range <= kLargestRange,
+            "the range of the scores must be in [2^-500, 2^500]");
+}
+
+std::size_t choose_by_gap(std::vector<double> gaps, double range, double epsilon, BitSource& bits) {
+    check_range(range);
+    require(epsilon >= 0x1p-38 && epsilon <= 0x1p20,
+            "epsilon of one choice must be in [2^-38, 2^20]");
+    const double rate = (epsilon - kRounding) / range;
+    bool possible = false;
+    for (auto& gap : gaps) {
+        const bool excluded = gap == -kNever;
+        possible = possible || !excluded;
+        // A log-weight; the product may overflow, and a gap that is NaN counts as none.
+        gap = excluded ? -gap : -std::min(kLargestGap, std::max(0.0, gap * rate));
+    }
+    require(possible, "at least one candidate must be allowed");
+    return choose_index(gaps, bits);
+}
+
+std::vector<std::size_t> peel(std::vector<double> scores, std::size_t k, double range,
+                              double epsilon, BitSource& bits) {
+    const auto excluded = std::count(scores.begin(), scores.end(), kNever);
+    require(k >= 1 && k <= scores.size() - static_cast<std::size_t>(excluded),
+            "k must be between 1 and the number of candidates");
+    for (auto& score : scores) {
+        if (std::isnan(score)) score = -kLargest;
+        score = std::min(score, kLargest);
+    }
+    std::vector<std::size_t> chosen;
+    std::vector<double> gaps(scores.size());
+    while (chosen.size() < k) {
+        const double best = *std::max_element(scores.begin(), scores.end());
+        for (std::size_t j = 0; j < scores.size(); ++j) {
+            // A gap that overflows is the largest there is; infinite gaps are for the excluded.
+            gaps[j] = scores[j] == kNever ? -kNever : std::min(kLargest, best - scores[j]);
+        }
+        chosen.push_back(choose_by_gap(gaps, range, epsilon / static_cast<double>(k), bits));
+        scores[chosen.back()] = kNever;
+    }
+    return chosen;
+}
 
 Candidate choose_grouped(const std::vector<CandidateGroup>& groups,
                          const std::function<double(std::size_t, std::uint64_t)>& log_weight,

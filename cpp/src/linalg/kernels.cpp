@@ -1,4 +1,4 @@
-#include "dpreg/linalg/instructions.hpp"
+#include "dpreg/linalg/kernels.hpp"
 
 #include <algorithm>
 #include <atomic>

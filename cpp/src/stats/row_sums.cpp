@@ -1,7 +1,8 @@
-// Rounds of boosting: sums of rows times clipped residuals.
+// Sums over rows: times clipped residuals, and products weighted by the curvature of a loss.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "dpreg/error.hpp"
@@ -64,7 +65,7 @@ double gradient_sensitivity(std::size_t width) { return kRowSteps * row_norm(wid
 
 QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, double clip,
                                           const std::vector<std::size_t>* sample) const {
-    require(theta.size() == width_ && clip > 0.0, "theta must have width() entries, clip be > 0");
+    require(theta.size() == width() && clip > 0.0, "theta must have width() entries, clip be > 0");
     const auto coefficients = short_theta(theta, stride_);
     auto sums = sum_over_rows(
         sample == nullptr ? rows() : sample->size(), stride_ + 1,
@@ -79,8 +80,30 @@ QuantisedRows::Round QuantisedRows::round(const std::vector<double>& theta, doub
             }
         });
     const std::int64_t squares = sums.back();
-    sums.resize(width_);
+    sums.resize(width());
     return {std::move(sums), squares};
+}
+
+double curvature_sensitivity(std::size_t width) { return gram_sensitivity(width); }
+
+std::vector<std::int64_t> QuantisedRows::curvature(const std::vector<double>& theta,
+                                                   double limit) const {
+    require(theta.size() == width() && limit > 0.0,
+            "theta must have width() entries, limit be > 0");
+    const auto coefficients = short_theta(theta, stride_);
+    const double per_row = parts_.limit / limit;
+    // So that it is no longer than kRowSteps.
+    const auto factor = [&](const auto& terms) DPREG_INLINE_LAMBDA {
+        using Lanes = std::decay_t<decltype(terms.square)>;
+        const Lanes most = kRowSteps / above(root(terms.square), Lanes::of(1.0));
+        // What is not a number becomes 0.
+        return below(root(above(terms.curvature, Lanes::of(0.0))) * per_row, most);
+    };
+    return sum_of_products(rows(), width(),
+                           [&](std::size_t first, std::size_t count, std::int16_t* room) {
+                               write_multiples(block(first, count), coefficients, factor, room);
+                               return room;
+                           });
 }
 
 }  // namespace dpreg
