@@ -14,6 +14,8 @@ from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.level_shares import LEVELS_AGAIN, level_shares
 from dpreg.estimation.releases.statistics import LevelCounts
+from dpreg.estimation.standardised import _FEW as FEW
+from dpreg.estimation.standardised import _FEW_SHARE as FEW_SHARE
 
 LABEL = "number of rows of each level"
 
@@ -45,6 +47,29 @@ def test_levels_are_counted_again_where_few_rows_have_one_of_them(numbers, most,
     assert list(parts) == [LABEL, f"{LABEL}, again"][: 1 + again]
     if again:
         assert parts[f"{LABEL}, again"] ** 2 <= LEVELS_AGAIN * noise.mu**2 * (1 + 1e-9)
+
+
+def test_a_fit_of_several_factors_counts_levels_again_where_it_is_not_one_of_few_rows():
+    """The noise of all factors is larger, and such fits leave out what is not told from it."""
+    _, _, parts, noise = released([1_400, 100], factors=4)
+    assert 1_500 * noise.share(FEW_SHARE) > FEW
+    assert f"{LABEL}, again" in parts
+
+
+def test_levels_of_three_factors_have_errors_where_there_are_just_enough_rows():
+    """Of 7% of 5,000 rows, at eps = .3; half of the fits had none."""
+    known = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, names = 5_000, ["no", "yes"]
+        data = pd.DataFrame({
+            name: pd.Categorical.from_codes((rng.random(n) < share) * 1, names)
+            for name, share in (("a", 0.07), ("b", 0.7), ("c", 0.3))
+        })  # fmt: skip
+        data["y"] = 1.0 - (data["a"] == "yes") + rng.normal(size=n)
+        fit = dpreg.dp_lm("y ~ a + b + c", data, 0.3, 1e-6, rng=seed)
+        known.append(not math.isnan(fit.bse["a[T.yes]"]))
+    assert np.mean(known) > 0.7
 
 
 @pytest.mark.parametrize("factors", [1, 2])
