@@ -12,6 +12,7 @@ from dpreg.base.families import Family
 from dpreg.data.design import Design
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats, fit_stats_from
 from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
+from dpreg.estimation.releases.column_sizes import PENALTY, best_run
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
@@ -202,32 +203,37 @@ def released_extras(
     """
     if extras.share == 0:
         return None, None
-    line, counts = line_of(design, params), None
+    line, counts, usual = line_of(design, params), None, 0.0
     if line.kind == "residual":
-        counts, _ = noise.release(
+        counts, deviation = noise.release(
             "orders of magnitude of residuals",
             design.total(ResidualMagnitudes(line, float(scales.scale[-1]))),
             noise.put_aside(_MAGNITUDES),
         )
+        usual = _usual(counts, float(deviation), scales)
     left = (1 - _MAGNITUDES * (counts is not None)) * ROUNDED_DOWN
     stats, found = None, None
     if extras.fit_stats:
         assert counts is not None
         mu = noise.put_aside(left * _FIT_STATS / extras.share)
-        stats = _fit_stats(design, scales, line, _usual(counts, scales), noise, mu)
+        stats = _fit_stats(design, scales, line, usual, noise, mu)
     if extras.diagnostics:
         mu = noise.put_aside(left * _DIAGNOSTICS / extras.share)
-        usual = 0.0 if counts is None else _usual(counts, scales)
         found = _diagnostics(design, scales, line, usual, noise, mu)
     return stats, found
 
 
-def _usual(counts: Doubles, scales: Scales) -> float:
-    """Return what three quarters of the residuals are below, linear in a half octave."""
-    held = np.maximum(counts, 0.0)
+def _usual(counts: Doubles, deviation: float, scales: Scales) -> float:
+    """Return what three quarters of the residuals are below, linear in a half octave.
+
+    Of the run of half octaves in which residuals are seen: what noise makes of others, many times
+    as large, was most of the residuals of 2,000 rows.
+    """
+    _, first, last = best_run(counts, deviation, PENALTY)
+    held = np.maximum(counts[first : last + 1], 0.0)
     below, wanted = np.concatenate([[0.0], np.cumsum(held)]), 0.75 * float(held.sum())
     k = int(np.argmax(below[1:] >= wanted))
-    place = k + (wanted - below[k]) / max(held[k], 1.0)
+    place = first + k + (wanted - below[k]) / max(held[k], 1.0)
     return float(scales.scale[-1] * 2.0 ** ((place - _HALVES) / 2))
 
 
