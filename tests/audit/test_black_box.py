@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 from dpreg import _core, mechanisms
-from dpreg.audit import black_box_calls, black_box_mechanisms
+from dpreg.audit import black_box_calls
 from dpreg.audit.attacks import (
     _statistic,
     attacked,
@@ -120,7 +120,7 @@ def test_twice_the_epsilon_of_a_choice_is_noticed(monkeypatch):
     real = mechanisms.dp_kendall
     attack = ATTACKS["mechanisms.dp_kendall()"]
     monkeypatch.setattr(
-        black_box_mechanisms.mechanisms,
+        black_box_calls.mechanisms,
         "dp_kendall",
         lambda X, y, k, eps, rng: real(X, y, k, 2 * eps, rng=rng),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.audit._bounds import epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
-from dpreg.audit.black_box_mechanisms import KENDALL
+from dpreg.audit.black_box_calls import KENDALL
 from dpreg.audit.sampled import sampled_finding
 from dpreg.base.arrays import Doubles
 from dpreg.mechanisms import dp_sis
@@ -119,12 +119,15 @@ def kendall(effort: Effort) -> Finding:
 @partial(Check, "sis runs")
 def sis(effort: Effort) -> Finding:
     """The last row raises one sum of products and lowers twenty."""
-    X, bounds = np.ones((2, 21)), {"x_bounds": (-1.0, 1.0), "y_bounds": (-1.0, 1.0)}
+    X, unit = np.ones((2, 21)), (-1.0, 1.0)
     X[0, 0], X[1, 1:] = 0.0, -1.0
 
     def one_run(side: int, bits: Bits) -> float:
         n = 1 + side
-        return float(dp_sis(X[:n], np.ones(n), 1, 2.0, **bounds, top_k="peel", rng=bits)[0] == 0)
+        chosen = dp_sis(
+            X[:n], np.ones(n), 1, 2.0, x_bounds=unit, y_bounds=unit, top_k="peel", rng=bits
+        )
+        return float(chosen[0] == 0)
 
     return sampled_finding("dp_sis: one column", one_run, (2.0, 0.0), effort.runs(60_000), effort)
 
