@@ -37,7 +37,9 @@ class OfClasses(StackedResults):
 
     classes: Any = None
 
-    _template: ClassVar[Mapping[str, Any]] = {"levels": [(str, float, bool)], "covariates": [str]}
+    _template: ClassVar[Mapping[str, Any]] = {
+        "levels": tuple[object, ...], "covariates": tuple[str, ...],
+    }  # fmt: skip
 
     words: ClassVar[str]
     intercepts: ClassVar[str]

@@ -13,7 +13,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.keywords import hinted
 from dpreg.results.contrasts import errors_where_known
-from dpreg.results.document import parsed, reading
+from dpreg.results.document import parsed, read_fields, reading
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import NewRows, design_rows
 
@@ -60,8 +60,8 @@ class StackedResults(DPResults, ABC):
         what, kind, name = cls._saved
         beside = {**dict.fromkeys((*cls._head, "columns"), str), name: cls._template}
         with reading(what, _FORMAT):
-            data = parsed(text, {kind: float, **beside, "fit": {str: object}}, _FORMAT)
-            model, names = cls._model(**{each: tuple(of) for each, of in data[name].items()})
+            data = read_fields(parsed(text, kind, _FORMAT), {**beside, "fit": Any})
+            model, names = cls._model(**data[name])
             fit = DPResults.from_json(json.dumps(data["fit"]))
             same = all(data[each] == said for each, said in cls._head.items())
             if not same or fit.names != names:

@@ -25,7 +25,7 @@ from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
 
-_TITLE = "Proportional Hazards"
+_TITLE, _NAMES = "Proportional Hazards", tuple[str, ...]
 # Larger cumulative hazards are certain events, and smaller ones none.
 _FARTHEST = 700.0
 
@@ -68,7 +68,8 @@ class DPSurvival(StackedResults):
 
     _saved = ("this is not a survival fit", "dpreg_survival", "periods")
     _template: ClassVar[Mapping[str, Any]] = {
-        "edges": [float], "covariates": [str], "strata": [str], "varying": [str], "exits": [float],
+        "edges": tuple[float, ...], **dict.fromkeys(("covariates", "strata", "varying"), _NAMES),
+        "exits": tuple[float, ...],
     }  # fmt: skip
 
     @classmethod
