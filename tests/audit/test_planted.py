@@ -159,7 +159,7 @@ def test_what_is_seen_beside_released_numbers(leak):
     with contextlib.ExitStack() as stack:
         leak.apply(leak.forced, stack)
         for pair in cases:
-            tables = sorted((pair.without, pair.having), key=len)
+            tables = sorted(pair, key=len)
             for seen, differences in found.items():
                 pairs = (seen(leak.call, table) for table in tables)
                 differences.append(difference(*pairs, grouped=False))

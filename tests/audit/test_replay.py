@@ -254,7 +254,7 @@ def test_a_failure_is_shrunk_and_written_down(monkeypatch, capsys, tmp_path):
 
     assert module_function is replay
     report = ReplayReport(1)
-    report.add("dp_lm(boosted_adassp)", {}, [], refused=False)
+    report.add("dp_lm(boosted_adassp)", {}, [])
     report.failures.append(Failure(smallest, why, 1))
     assert "dp_lm('y ~ a', data, eps=100.0" in str(report)
     assert "rows of the unit that" in str(report)
@@ -291,14 +291,14 @@ def test_another_failure_is_not_followed():
 
 def test_the_unit_is_at_its_place_and_nothing_else_changes():
     case = dataclasses.replace(case_of(BOOSTED), place=4, goes=False)
-    pair = case.pair
-    assert pair.without is case.table
-    rest = pair.having.drop(index=range(4, 4 + len(case.unit))).reset_index(drop=True)
+    without, having = case.pair
+    assert without is case.table
+    rest = having.drop(index=range(4, 4 + len(case.unit))).reset_index(drop=True)
     assert rest.equals(case.table)
-    assert list(pair.having.dtypes) == list(case.table.dtypes)
+    assert list(having.dtypes) == list(case.table.dtypes)
     back = dataclasses.replace(case, goes=True).pair
-    assert back.having is case.table
-    assert back.without.equals(pair.having)
+    assert back[1] is case.table
+    assert back[0].equals(having)
 
 
 @pytest.mark.parametrize(("before", "after"), [(5, 6), (6, 5), (5, 5)])

@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from dpreg.audit import ReplayReport
-from dpreg.audit.replay import Measured
 from dpreg.faces.cli.commands import main
 
 # Of which `dpreg.audit.replay` is the function.
@@ -42,7 +41,7 @@ def test_the_command_reports_when_it_is_stopped(number, monkeypatch, capsys):
         cases.append(case)
         if len(cases) == 3:
             signal.raise_signal(number)
-        return Measured()
+        return []
 
     monkeypatch.setattr(MODULE, "measure", stopped)
     monkeypatch.setattr(MODULE, "_TESTS", 0.0)
@@ -55,7 +54,7 @@ def test_the_command_reports_when_it_is_stopped(number, monkeypatch, capsys):
 
 
 def test_the_command_says_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr(MODULE, "measure", lambda case: Measured())
+    monkeypatch.setattr(MODULE, "measure", lambda case: [])
     monkeypatch.setattr(MODULE, "_TESTS", 0.0)
     assert main(["audit", "--replay", "--pairs", "250", "--first", "40"]) == 0
     said = capsys.readouterr().err.splitlines()

@@ -22,8 +22,8 @@ from dpreg.audit import (
     sampled,
     selections,
 )
-from dpreg.audit._finding import Check, Effort, Finding, Report
-from dpreg.audit.black_box import black_box
+from dpreg.audit._finding import QUICK, Check, Effort, Finding, Report
+from dpreg.audit.black_box_calls import black_box
 from dpreg.audit.replay import replay
 from dpreg.audit.replay_report import ReplayReport
 
@@ -41,13 +41,10 @@ __all__ = [
 
 CHECKS: dict[str, Check] = {
     check.name: check
-    for module in (exact, replayed_checks, counts, containers, behaviour, sampled, selections,
-                   frank_wolfe)
+    for module in (exact, counts, containers, behaviour, sampled, selections, frank_wolfe)
     for check in vars(module).values()
     if isinstance(check, Check)
-}  # fmt: skip
-
-_QUICK = 0.1
+} | {check.name: check for check in replayed_checks.ALL}
 
 
 def audit(
@@ -69,7 +66,7 @@ def audit(
     Report
         Printable; `Report.holds` says whether every claim was above its lower bound.
     """
-    effort = Effort(1.0 if full else _QUICK, seed)
+    effort = Effort(1.0 if full else QUICK, seed)
     findings = []
     for name, check in CHECKS.items():
         if progress is not None:

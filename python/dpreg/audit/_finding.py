@@ -8,6 +8,8 @@ from typing import Literal, Self
 How = Literal["exact", "black box", "grey box"]
 # Laws that are computed may be off by this, relatively.
 _ROUNDING = 1e-6
+# Share of the runs of a full audit that a quick one makes.
+QUICK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,6 @@ class Finding:
         Runs of the mechanism, or pairs of neighbours that were compared.
     remark : str
         The worst pair, or what was found.
-    whole : bool
-        The claim is of a release in several stages that no one pair uses up.
     """
 
     mechanism: str
@@ -50,7 +50,6 @@ class Finding:
     lower: float = 0.0
     runs: int = 0
     remark: str = ""
-    whole: bool = False
 
     @property
     def holds(self) -> bool:

@@ -28,13 +28,13 @@ _FEW = 20
 _DIRECTING, _CUTTING = 0.25, 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Attack:
     """A public call on two neighbouring tables, and what an attacker looks at in its result."""
 
     name: str  # Of the call.
-    # ``call(table, epsilon, bits)`` returns what is published.
-    call: Callable[[Any, float, Bits], Any]
+    # ``asked(table, epsilon, rng=bits)``, with the delta if there is one, is what is published.
+    asked: Callable[..., Any]
     tables: tuple[Any, Any]  # Without the canary, and with it.
     # Numbers of a result that the canary moves; as many for every result.
     seen: Callable[[Any], tuple[float, ...]]
@@ -47,20 +47,10 @@ class Attack:
     bound: Literal["guesses", "concentrated", "events"] = "guesses"
     remark: str = ""  # What limits the bound.
 
-
-def of_call(
-    name: str, asked: Callable[..., Any], tables: tuple[Any, Any],
-    seen: Callable[[Any], tuple[float, ...]], delta: float, **more: Any,
-) -> Attack:  # fmt: skip
-    """Attack a public function that is ``asked(table, epsilon, rng=bits)``, with a delta if any.
-
-    more: of an `Attack`.
-    """
-    given = (delta,) if delta else ()
-    return Attack(
-        name=name, call=lambda table, epsilon, bits: asked(table, epsilon, *given, rng=bits),
-        tables=tables, seen=seen, delta=delta, **more,
-    )  # fmt: skip
+    def run(self, table: Any, epsilon: float, bits: Bits) -> tuple[float, ...]:
+        """Make the call on a table, and look at its result."""
+        given = (self.delta,) if self.delta else ()
+        return self.seen(self.asked(table, epsilon, *given, rng=bits))
 
 
 def first_coefficient(fit: Any) -> tuple[float, ...]:
@@ -78,20 +68,17 @@ def attacked(attack: Attack, epsilon: float, runs: int, seed: int, error: float)
     sides = []
     for side, table in enumerate(attack.tables):
         bits = _core.TestBits(seed + side)
-        seen = [attack.seen(attack.call(table, epsilon, bits)) for _ in range(runs)]
+        seen = [attack.run(table, epsilon, bits) for _ in range(runs)]
         sides.append(np.array(seen, dtype=np.float64).reshape(runs, -1))
     first = round(runs * (_DIRECTING if sides[0].shape[1] > 1 else _CUTTING))
     a, b = _statistic(sides[0], sides[1], first)
     if attack.bound == "guesses":
-        lower = guessed_epsilon_bound(a, b, first, attack.delta, error)
+        lower = gdp_epsilon(guessed_mu_bound(a, b, first, error), attack.delta)
     elif attack.bound == "concentrated":
         lower = zcdp_epsilon(guessed_rho_bound(a, b, first, error), attack.delta)
     else:
         lower = sampled_epsilon_bound(a[first:], b[first:], attack.delta, error)
-    return Finding(
-        mechanism=attack.name, how="black box", epsilon=epsilon, delta=attack.delta, lower=lower,
-        runs=2 * runs, remark=attack.remark,
-    )  # fmt: skip
+    return Finding(attack.name, "black box", epsilon, attack.delta, lower, 2 * runs, attack.remark)
 
 
 def guessed_mu_bound(a: Doubles, b: Doubles, first: int, error: float) -> float:
@@ -119,11 +106,6 @@ def guessed_rho_bound(a: Doubles, b: Doubles, first: int, error: float) -> float
     Parameters are those of `guessed_mu_bound`.
     """
     return 2 * (2 * _right_at_least(a, b, first, error) - 1) ** 2
-
-
-def guessed_epsilon_bound(a: Doubles, b: Doubles, first: int, delta: float, error: float) -> float:
-    """Return what the mu of `guessed_mu_bound` costs at `delta`."""
-    return gdp_epsilon(guessed_mu_bound(a, b, first, error), delta)
 
 
 def _right_at_least(a: Doubles, b: Doubles, first: int, error: float) -> float:

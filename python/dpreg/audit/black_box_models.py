@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.audit.attacks import Attack, first_coefficient, of_call
+from dpreg.audit.attacks import Attack, first_coefficient
 from dpreg.audit.worlds import Tables, joined, one_column, weighted
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
@@ -35,7 +35,7 @@ def _attack(
 ) -> Attack:  # fmt: skip
     """Attack by all coefficients, unless something else is `seen`."""
     asked = partial(function, formula, **options)
-    return of_call(name, asked, tables, seen or _coefficients, _DELTA, runs=_RUNS)
+    return Attack(name, asked, tables, seen or _coefficients, _DELTA, _RUNS)
 
 
 def _glm(family: str, tables: Tables, options: dict[str, Any]) -> Attack:
@@ -109,10 +109,10 @@ def _survival() -> Attack:
 def _curve() -> Attack:
     """Attack by one exit more among two."""
     known = {"y": [0.5, 1.5], "event": [1.0, 1.0]}
-    return of_call(
+    return Attack(
         "dp_curve()", partial(dp_curve, "Surv(y, event) ~ 1", cuts=[1.0, 2.0]),
         joined(known, {"y": 0.5, "event": 1.0}), lambda found: (float(found.exits[0, 0, 0]),), 0.0,
-        runs=3000, bound="events",
+        3000, "events",
     )  # fmt: skip
 
 

@@ -93,35 +93,29 @@ def watch(call: Callable[[], str], budget: Budget) -> Observed:
 
 @contextmanager
 def _listening() -> Iterator[list[bytes]]:
+    """Note output of the process, that of Python, which need not go there, and logs."""
     said: list[bytes] = []
-    with tempfile.TemporaryFile() as file:
-        number = file.fileno()
-        try:
-            with redirected(1, number), redirected(2, number), _listening_to_python(number):
-                yield said
-        finally:
-            file.seek(0)
-            said.append(file.read())
-
-
-@contextmanager
-def _listening_to_python(number: int) -> Iterator[None]:
-    """Send Python's output to a file too, which need not go to that of the process, and logs."""
     logger = logging.getLogger("dpreg")
     level = logger.level
-    with (
-        open(number, "w", closefd=False, buffering=1, errors="backslashreplace") as file,
-        redirect_stdout(file),
-        redirect_stderr(file),
-    ):
-        handler = logging.StreamHandler(file)
-        logger.addHandler(handler)
-        logger.setLevel(1)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-            logger.setLevel(level)
+    with tempfile.TemporaryFile() as output:
+        number = output.fileno()
+        with (
+            redirected(1, number),
+            redirected(2, number),
+            open(number, "w", closefd=False, buffering=1, errors="backslashreplace") as file,
+            redirect_stdout(file),
+            redirect_stderr(file),
+        ):
+            handler = logging.StreamHandler(file)
+            logger.addHandler(handler)
+            logger.setLevel(1)
+            try:
+                yield said
+            finally:
+                logger.removeHandler(handler)
+                logger.setLevel(level)
+        output.seek(0)
+        said.append(output.read())
 
 
 def difference(without: Observed, having: Observed, *, grouped: bool) -> str:

@@ -17,22 +17,22 @@ from dpreg import _core
 from dpreg.audit.recordings import AS_DRAWN, Call, Leak, Luck, Recording
 from dpreg.audit.replay_calls import PublicCall
 from dpreg.audit.watches import watching
-from dpreg.audit.worlds import Pair
+from dpreg.audit.worlds import Tables
 from dpreg.privacy.gdp import gdp_epsilon
 
 # epsilon and delta
 Claim = tuple[float, float]
 
 
-def replayed(call: PublicCall, pair: Pair, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
+def replayed(call: PublicCall, pair: Tables, luck: Luck = AS_DRAWN) -> tuple[Recording, Recording]:
     """Fit both sides of a pair, the second on the path of the first.
 
     luck: which noise the first fit draws.
     Raises Leak if the outcomes differ, if a stage is missing on one side, if public parameters of a
         mechanism differ, or if either fit raises or warns.
     """
-    first = _recorded(call, pair.without, luck, None)
-    second = _recorded(call, pair.having, luck, first)
+    first = _recorded(call, pair[0], luck, None)
+    second = _recorded(call, pair[1], luck, first)
     _compare_paths(first, second)
     _compare_sums(first, second)
     return first, second
@@ -100,39 +100,41 @@ def composed_loss(first: Recording, second: Recording, claim: Claim) -> float:
 
     Raises Leak if what the stages are told that they may lose is more than the claim.
     """
-    told = [_told(call) for call in first.calls]
-    failure = math.fsum(failed for _, failed in told)
-    spent = math.sqrt(math.fsum(stage.mu**2 for stage in first.stages))
-    account = _added_up([epsilon for epsilon, _ in told], failure, spent, claim[1])
+    failure = math.fsum(_told(call)[1] for call in first.calls)
+    pure, spent = _may_lose(first)
+    account = _added_up(pure, failure, spent, claim[1])
     if account > claim[0] * (1 + 1e-9):
         raise Leak(f"the stages may lose {account:.6g} together")
-    used = [
-        epsilon * _share_used(mine, theirs)
-        for (epsilon, _), mine, theirs in zip(told, first.calls, second.calls, strict=True)
-    ]
-    return _added_up(used, failure, first.mu_against(second), claim[1])
+    return _added_up(_used(first, second), failure, first.mu_against(second), claim[1])
 
 
 def divided_loss(first: Recording, second: Recording, claim: Claim) -> float:
     """Loss where selection and fit see different units: the larger one, the other being 0."""
-    told = math.fsum(_told(call)[0] for call in first.calls)
-    spent = math.sqrt(math.fsum(stage.mu**2 for stage in first.stages))
-    if max(told, gdp_epsilon(spent, claim[1])) > claim[0] * (1 + 1e-9):
-        raise Leak(f"selection and fit may lose {told:.6g} and a mu of {spent:.6g}")
-    of_selection = math.fsum(
-        _told(mine)[0] * _share_used(mine, theirs)
-        for mine, theirs in zip(first.calls, second.calls, strict=True)
-    )
-    mu = first.mu_against(second)
+    pure, spent = _may_lose(first)
+    if max(pure, gdp_epsilon(spent, claim[1])) > claim[0] * (1 + 1e-9):
+        raise Leak(f"selection and fit may lose {pure:.6g} and a mu of {spent:.6g}")
+    of_selection, mu = _used(first, second), first.mu_against(second)
     if of_selection > 0 and mu > 0:
         raise Leak("the unit is used for the selection and for the fit")
     return max(of_selection, gdp_epsilon(mu, claim[1]))
 
 
-def _added_up(pure: list[float], failure: float, mu: float, delta: float) -> float:
+def _may_lose(recording: Recording) -> tuple[float, float]:
+    """Return what all calls are told that they may lose, and the mu of all stages together."""
+    told = math.fsum(_told(call)[0] for call in recording.calls)
+    return told, math.sqrt(math.fsum(stage.mu**2 for stage in recording.stages))
+
+
+def _used(first: Recording, second: Recording) -> float:
+    """Return how much of what they are told all calls lose."""
+    calls = zip(first.calls, second.calls, strict=True)
+    return math.fsum(_told(mine)[0] * _share_used(mine, theirs) for mine, theirs in calls)
+
+
+def _added_up(pure: float, failure: float, mu: float, delta: float) -> float:
     if failure > delta:
         return math.inf
-    return math.fsum(pure) + (gdp_epsilon(mu, delta - failure) if mu > 0 else 0.0)
+    return pure + (gdp_epsilon(mu, delta - failure) if mu > 0 else 0.0)
 
 
 def _told(call: Call) -> tuple[float, float]:

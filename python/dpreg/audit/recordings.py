@@ -71,7 +71,3 @@ class Recording:
     def mu_against(self, other: Self) -> float:
         """Return the root of the sum of squared shifts, in deviations of the noise."""
         return math.hypot(*(a.moved(b) for a, b in zip(self.stages, other.stages, strict=True)))
-
-    def called(self, name: str) -> list[Call]:
-        """Return the calls of one mechanism."""
-        return [call for call in self.calls if call.name == name]

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,17 +43,12 @@ _ADDED_UP = 1e-3
 _WHOLE = "all releases of a call together, of eps"
 
 
-@dataclass(slots=True)
-class Measured:
-    """What one pair showed."""
-
-    # Label of each release, and how far it moved, as a share of its sensitivity.
-    moved: list[tuple[str, float]] = field(default_factory=list)
-    refused: bool = False  # The call was refused, with the same words on both sides.
+# Label of each release, and how far it moved, as a share of its sensitivity.
+Moves = list[tuple[str, float]]
 
 
-def measure(case: Case) -> Measured:
-    """Fit both tables of a case.
+def measure(case: Case) -> Moves | None:
+    """Fit both tables of a case; None: the call was refused, with the same words for both.
 
     Raises Leak if a sum moved by more than its sensitivity, if the fits differ in anything else, or
         if the releases together may lose more than epsilon.
@@ -68,29 +61,28 @@ def measure(case: Case) -> Measured:
     if first.outcome.startswith("refused"):
         if first.stages or first.calls:
             raise Leak(f"refused after a record was read: {first.outcome}")
-        return Measured(refused=True)
-    found = Measured()
+        return None
+    moves: Moves = []
     for stage, other in zip(first.stages, second.stages, strict=True):
         moved = stage.moved(other)
-        found.moved.append((stage.label, moved / stage.mu if moved else 0.0))
+        moves.append((stage.label, moved / stage.mu if moved else 0.0))
     for mine, theirs in zip(first.calls, second.calls, strict=True):
         if mine.name in SCORED:
             share = share_of_range(mine, theirs)
             if share > 1 + _ROUNDING:
                 raise Leak(f"scores of {mine.name} moved by {share:.6g} of their range")
-            found.moved.append((f"scores of {mine.name}", share))
+            moves.append((f"scores of {mine.name}", share))
     names = {call.name for call in first.calls}
     if case.call.function == "dp_select" and claim[1] > 0:
         # Rounds may be composed by zCDP, which is audited by itself.
-        return found
+        return moves
     if "dpsgd" in names:
-        found.moved.append(("gradients of sampled steps", moved_share(first, second)))
+        moves.append(("gradients of sampled steps", moved_share(first, second)))
     loss = _loss_of(case, names)(first, second, claim)
     rounding = _ADDED_UP if "dpsgd" in names else _ROUNDING
     if loss > claim[0] * (1 + rounding):
         raise Leak(f"{_WHOLE}: {loss:.6g} of {claim[0]:.6g}")
-    found.moved.append((_WHOLE, loss / claim[0]))
-    return found
+    return [*moves, (_WHOLE, loss / claim[0])]
 
 
 def _loss_of(case: Case, names: set[str]) -> Callable[[Recording, Recording, Claim], float]:
@@ -163,22 +155,18 @@ def _add(report: ReplayReport, number: int, *, shrink: bool) -> None:
         lost, what = counted_pair(rng, number - 1)
         if lost > 1:
             report.failures.append(Failure(None, f"dp_test: {what}", number))
-        report.add("dp_test()", {}, [("blocks with a small p-value", lost)], refused=False)
+        report.add("dp_test()", {}, [("blocks with a small p-value", lost)])
         return
     case = random_case(rng, call)
-    moved: list[tuple[str, float]] = []
-    refused = False
+    moves: Moves | None = []
     try:
-        found = measure(case)
+        moves = measure(case)
     except Leak as leak:
         # Before it is shrunk, which may be interrupted.
         report.failures.append(Failure(case, str(leak), number))
         if shrink:
             report.failures[-1] = Failure(*shrunk(case, str(leak), _leak_of), number)
-    else:
-        moved = [(re.sub(r"\d+(\.\d+)?", "#", label), share) for label, share in found.moved]
-        refused = found.refused
-    report.add(case.call.title, case.call.options, moved, refused=refused)
+    report.add(case.call.title, case.call.options, moves)
 
 
 def drawn(seed: int, number: int) -> tuple[np.random.Generator, PublicCall | None]:

@@ -60,15 +60,13 @@ class PublicCall:
         options = {"eps": self.claim[0], "delta": self.claim[1], **self.options}
         if not self.has_delta:
             del options["delta"]
-        if self.stratum is not None:
-            total = f"Budget({self.claim[0]!r}, {self.claim[1]!r})"
-            options["budget"] = _Raw(f"{total}.partition('s', {list(STRATA)})[{self.stratum!r}]")
         named = ", ".join(f"{name}={_spelled(value)}" for name, value in options.items())
+        if self.stratum is not None:
+            named += f", budget=Budget{self.claim}.partition('s', {list(STRATA)})[{self.stratum!r}]"
         if self.of_arrays:
             y, *x = self.formula.split()
-            return (
-                f"mechanisms.{self.function}(data[{x}].to_numpy(), data[{y!r}].to_numpy(), {named})"
-            )
+            arrays = f"data[{x}].to_numpy(), data[{y!r}].to_numpy()"
+            return f"mechanisms.{self.function}({arrays}, {named})"
         return f"{self.function}({self.formula!r}, data, {named})"
 
     @property
@@ -184,16 +182,8 @@ def random_units(rng: Generator, most: int = 3) -> dict[str, Any]:
     return {"unit": "who", "max_rows": int(rng.integers(1, most + 1))}
 
 
-class _Raw(str):
-    """Text that is written as it is."""
-
-    __slots__ = ()
-
-
 def _spelled(value: Any) -> str:
     """Write a value as a user does: of options what is not a default."""
-    if isinstance(value, _Raw):
-        return str(value)
     if isinstance(value, Family):
         return _label(value)
     if isinstance(value, Start):

@@ -70,6 +70,18 @@ def boosted(rng: Generator) -> BoostedAdaSSP:
     return BoostedAdaSSP() if rng.random() < 0.8 else BoostedAdaSSP(rounds=3, average=1)
 
 
+def random_adassp(rng: Generator) -> PublicCall:
+    return random_fit(rng, "dp_lm", AdaSSP())
+
+
+def random_boosted(rng: Generator) -> PublicCall:
+    return random_fit(rng, "dp_lm", boosted(rng))
+
+
+def random_family(rng: Generator) -> PublicCall:
+    return random_fit(rng, "dp_glm", boosted(rng), one_of(rng, FAMILIES))
+
+
 def random_auto(rng: Generator) -> PublicCall:
     call = random_fit(rng, "dp_lm", Auto(candidates=one_of(rng, (Auto().candidates, ("tukey",)))))
     options = _without(call, "fit_stats", "diagnostics", "start")
@@ -217,12 +229,10 @@ def _arrays(rng: Generator) -> PublicCall:
 
 
 _KINDS: tuple[tuple[Callable[[Generator], PublicCall], int], ...] = (
-    (lambda rng: random_fit(rng, "dp_lm", boosted(rng)), 24),
-    (lambda rng: random_fit(rng, "dp_glm", boosted(rng), one_of(rng, FAMILIES)), 30),
-    (lambda rng: random_fit(rng, "dp_lm", AdaSSP()), 8), (random_auto, 5), (random_tukey, 4),
-    (random_dpsgd, 2), (random_frank_wolfe, 3), (random_moments, 10), (_select, 6),
-    (random_selected, 5),
-    (random_hazards, 4), (random_curve, 2), (_arrays, 4), (random_effect, 6), (random_classes, 6),
+    (random_boosted, 24), (random_family, 30), (random_adassp, 8), (random_auto, 5),
+    (random_tukey, 4), (random_dpsgd, 2), (random_frank_wolfe, 3), (random_moments, 10),
+    (_select, 6), (random_selected, 5), (random_hazards, 4), (random_curve, 2), (_arrays, 4),
+    (random_effect, 6), (random_classes, 6),
 )  # fmt: skip
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,18 +80,14 @@ class ReplayReport:
     interrupted: bool = False  # Whether it was, by a signal.
 
     def add(
-        self,
-        title: str,
-        options: Mapping[str, Any],
-        moved: Iterable[tuple[str, float]],
-        *,
-        refused: bool,
+        self, title: str, options: Iterable[str], moves: Iterable[tuple[str, float]] | None
     ) -> None:
-        """Add one pair."""
+        """Add one pair: its releases and how far they moved; None: the call was refused."""
         self.calls[title] += 1
-        self.refused[title] += refused
+        self.refused[title] += moves is None
         self.options.update(list(options))
-        for label, share in moved:
+        for name, share in moves or ():
+            label = re.sub(r"\d+(\.\d+)?", "#", name)
             self.releases[label] += 1
             self.worst[label] = max(self.worst.get(label, 0.0), share)
 

@@ -12,11 +12,9 @@ import numpy as np
 from dpreg.audit.recordings import AS_DRAWN
 from dpreg.audit.replay_tables import Case
 
-_SECONDS = 30.0
-
 
 def shrunk(
-    case: Case, why: str, leak_of: Callable[[Case], str | None], seconds: float = _SECONDS
+    case: Case, why: str, leak_of: Callable[[Case], str | None], seconds: float = 30.0
 ) -> tuple[Case, str]:
     """Remove rows, options and digits for as long as the case fails.
 
@@ -24,17 +22,11 @@ def shrunk(
     leak_of: what a case fails with; None if it does not.
     seconds: how long to try.
     """
-    end = time.monotonic() + seconds
-    found = True
-    while found:
-        found = False
-        for smaller in _smaller(case):
-            if time.monotonic() > end:
-                return case, why
-            said = leak_of(smaller)
-            if said is not None and _kind(said) == _kind(why):
-                case, why, found = smaller, said, True
-                break
+    end, smaller = time.monotonic() + seconds, _smaller(case)
+    while (one := next(smaller, None)) is not None and time.monotonic() <= end:
+        said = leak_of(one)
+        if said is not None and _kind(said) == _kind(why):
+            case, why, smaller = one, said, _smaller(one)
     return case, why
 
 
@@ -55,20 +47,16 @@ def _smaller(case: Case) -> Iterator[Case]:
             place = min(case.place, len(kept)) if case.place < rows else len(kept)
             yield replace(case, table=kept.reset_index(drop=True), place=place)
         size //= 2
-    if len(case.other):
-        yield replace(case, other=case.other.iloc[:0])
-        half = len(case.other) // 2
-        for kept in (case.other.iloc[half:], case.other.iloc[:half]):
-            if 0 < len(kept) < len(case.other):
-                yield replace(case, other=kept.reset_index(drop=True))
+    half = len(case.other) // 2
+    for kept in (case.other.iloc[:0], case.other.iloc[half:], case.other.iloc[:half]):
+        if len(kept) < len(case.other):
+            yield replace(case, other=kept.reset_index(drop=True))
     for k in range(len(case.unit) if len(case.unit) > 1 else 0):
-        kept = case.unit.drop(index=k).reset_index(drop=True)
-        yield replace(case, unit=kept)
+        yield replace(case, unit=case.unit.drop(index=k).reset_index(drop=True))
     call = case.call
-    if call.stratum is not None:
-        yield replace(case, call=replace(call, stratum=None))
-    if call.container != "pandas":
-        yield replace(case, call=replace(call, container="pandas"))
+    for simple in (replace(call, stratum=None), replace(call, container="pandas")):
+        if simple != call:
+            yield replace(case, call=simple)
     for name in call.options:
         if name not in ("levels", "k"):
             options = {other: value for other, value in call.options.items() if other != name}

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpreg.audit.recordings import AS_DRAWN, Luck
 from dpreg.audit.replay_calls import LEVELS, STRATA, Generator, PublicCall, one_of
-from dpreg.audit.worlds import Pair
+from dpreg.audit.worlds import Tables
 from dpreg.base.errors import ArgumentError
 from dpreg.calls.lm import dp_lm
 
@@ -43,17 +43,13 @@ class Case:
     luck: Luck = AS_DRAWN  # Which noise is drawn.
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> Tables:
         """Both tables, in the order in which they are fitted."""
         parts = [self.table.iloc[: self.place], self.unit, self.table.iloc[self.place :]]
         having = _frame(
-            {
-                name: np.concatenate([part[name].to_numpy() for part in parts])
-                for name in self.table.columns
-            }
+            {n: np.concatenate([part[n] for part in parts]) for n in self.table.columns}
         )
-        tables = (having, self.table) if self.goes else (self.table, having)
-        return Pair("a unit goes" if self.goes else "a unit comes", *tables)
+        return (having, self.table) if self.goes else (self.table, having)
 
 
 def random_case(rng: Generator, call: PublicCall, mostly_zero: float = MOSTLY_ZERO) -> Case:
@@ -123,11 +119,9 @@ def _mostly_zero(rng: Generator, rows: int) -> np.ndarray:
 
 def _frame(columns: dict[str, Any]) -> pd.DataFrame:
     """Return columns of doubles and of objects: of what type a column is says nothing of cells."""
-    found = {}
-    for name, values in columns.items():
-        kind: Any = np.float64 if name in _NUMBERS else object
-        found[name] = pd.Series(np.asarray(values, kind), dtype=kind)
-    return pd.DataFrame(found)
+    kinds: dict[str, Any] = {name: "f8" if name in _NUMBERS else object for name in columns}
+    arrays = {name: np.asarray(values, kinds[name]) for name, values in columns.items()}
+    return pd.DataFrame({n: pd.Series(array, dtype=kinds[n]) for n, array in arrays.items()})
 
 
 def _column(rng: Generator, rows: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from dpreg.audit.replay import measure
 from dpreg.audit.replay_calls import Generator, PublicCall, one_of
 from dpreg.audit.replay_models import random_classes, random_curve, random_effect, random_hazards
 from dpreg.audit.replay_options import (
-    FAMILIES,
     boosted,
+    random_adassp,
     random_auto,
+    random_boosted,
     random_dpsgd,
+    random_family,
     random_fit,
     random_frank_wolfe,
     random_moments,
@@ -27,7 +29,6 @@ from dpreg.audit.replay_options import (
 )
 from dpreg.audit.replay_tables import MOSTLY_ZERO, random_case
 from dpreg.base.families import NegativeBinomial
-from dpreg.estimation.methods import AdaSSP
 
 # At so much tables of a replay reach all stages.
 _EPSILON = 100.0
@@ -35,44 +36,32 @@ _EPSILON = 100.0
 Calls = Callable[[Generator], PublicCall]
 
 
-@dataclass(frozen=True, slots=True)
-class _Replays:
-    """A unit more, with all of its rows: no other row changes, and sums move as stated."""
+def _replays(
+    name: str, of: str, calls: Calls, *, delta: float = 1e-2, runs: tuple[int, int] = (300, 30),
+    mostly_zero: float = MOSTLY_ZERO,
+) -> Check:  # fmt: skip
+    """A unit more, with all of its rows: no other row changes, and sums move as stated.
 
-    of: str
-    calls: Calls
-    delta: float = 1e-2
-    # In full, and at least: seven tenths of these find every mutant of tests/audit.
-    runs: tuple[int, int] = (300, 30)
-    mostly_zero: float = MOSTLY_ZERO
+    runs: in full, and at least: seven tenths of these find every mutant of tests/audit.
+    """
+    claim = _EPSILON, delta
 
-    def __call__(self, effort: Effort) -> Finding:
-        claim = _EPSILON, self.delta
-        finding = Finding(self.of, "grey box", *claim)
-        for number in range(effort.runs(*self.runs)):
+    def run(effort: Effort) -> Finding:
+        finding = Finding(of, "grey box", *claim)
+        for number in range(effort.runs(*runs)):
             rng = np.random.default_rng([effort.seed, number])
-            call = replace(self.calls(rng), claim=claim)
+            call = replace(calls(rng), claim=claim)
             try:
-                found = measure(random_case(rng, call, self.mostly_zero))
+                moves = measure(random_case(rng, call, mostly_zero))
             except Leak as leak:
                 return replace(finding, lower=math.inf, runs=number + 1, remark=f"{call}: {leak}")
-            if not found.refused:
+            if moves is not None:
                 # Losses of sampled steps are rounded up; that they are not more was seen to.
-                share = min(found.moved[-1][1], 1.0)
+                share = min(moves[-1][1], 1.0)
                 finding = finding.after(share * _EPSILON, str(call))
         return finding
 
-
-def _adassp(rng: Generator) -> PublicCall:
-    return random_fit(rng, "dp_lm", AdaSSP())
-
-
-def _boosted(rng: Generator) -> PublicCall:
-    return random_fit(rng, "dp_lm", boosted(rng))
-
-
-def _of_family(rng: Generator) -> PublicCall:
-    return random_fit(rng, "dp_glm", boosted(rng), one_of(rng, FAMILIES))
+    return Check(name, run)
 
 
 def _dispersed(rng: Generator) -> PublicCall:
@@ -92,40 +81,35 @@ def _having(calls: Calls, *names: str) -> Calls:
 
 
 def _any_fit(rng: Generator) -> PublicCall:
-    calls: Calls = one_of(rng, (_adassp, _boosted, _of_family))
+    calls: Calls = one_of(rng, (random_adassp, random_boosted, random_family))
     return calls(rng)
 
 
 _EXTRAS = ("fit_stats", "diagnostics", "weights")
-ADASSP = Check("adassp", _Replays("adassp", _adassp, runs=(300, 60)))
-BOOSTED = Check("boosted_adassp", _Replays("boosted_adassp", _having(_boosted, "inference")))
-LEAST_SQUARES = Check("least squares", _Replays("least squares with errors", _boosted))
-OTHER_FAMILIES = Check("families", _Replays("families", _of_family))
-DISPERSION = Check("dispersion", _Replays("dispersions of counts", _dispersed, runs=(100, 10)))
-EXTRAS = Check("extras and weights", _Replays("extras and weights", _having(_any_fit, *_EXTRAS)))
-PREDICTIONS = Check(
-    "limits of predictions",
-    _Replays("limits of predictions", _having(_adassp, "inference"), runs=(300, 60)),
-)
-DPSGD_ = Check("dpsgd", _Replays("dpsgd: what its stages ask for", random_dpsgd, runs=(60, 12)))
-UNITS = Check("units", _Replays("units of several rows", _having(_any_fit, "unit")))
-TUKEY = Check("tukey", _Replays("tukey: what its stages ask for", random_tukey, runs=(100, 30)))
-AUTO = Check("auto", _Replays("auto: what its stages ask for", random_auto, runs=(300, 60)))
-PIPELINES = Check("pipelines", _Replays("selection, then a fit", random_selected, runs=(300, 40)))
-SPLIT = Check(
-    "split", _Replays("selection and fit on different units", _having(random_selected, "split"))
-)
-MOMENTS = Check("moments", _Replays("dp_moments", random_moments))
-FRANK_WOLFE = Check("frank_wolfe", _Replays("frank_wolfe", random_frank_wolfe))
-EXITS = Check("exits", _Replays("dp_curve: tables of exits and entries", random_curve, delta=0.0))
-SURVIVAL = Check(
-    "survival", _Replays("dp_survival: rows of persons and periods", random_hazards, runs=(300, 60))
-)
-CLASSES = Check("classes", _Replays("dp_ordinal, dp_multinomial: rows of classes", random_classes))
-EFFECTS = Check("effects", _Replays("dp_effect: rows and scores of arms", random_effect))
-UNIT_EFFECTS = Check(
-    "effects of units",
-    _Replays("dp_effect: units of several rows", _having(random_effect, "unit"), runs=(100, 12)),
-)
-RARE = _Replays("columns that are mostly 0", random_rare, runs=(100, 45), mostly_zero=1.0)
-RARE_COLUMNS = Check("rare columns", RARE)
+ALL = (
+    _replays("adassp", "adassp", random_adassp, runs=(300, 60)),
+    _replays("boosted_adassp", "boosted_adassp", _having(random_boosted, "inference")),
+    _replays("least squares", "least squares with errors", random_boosted),
+    _replays("families", "families", random_family),
+    _replays("dispersion", "dispersions of counts", _dispersed, runs=(100, 10)),
+    _replays("extras and weights", "extras and weights", _having(_any_fit, *_EXTRAS)),
+    _replays("limits of predictions", "limits of predictions", _having(random_adassp, "inference"),
+             runs=(300, 60)),
+    _replays("dpsgd", "dpsgd: what its stages ask for", random_dpsgd, runs=(60, 12)),
+    _replays("units", "units of several rows", _having(_any_fit, "unit")),
+    _replays("tukey", "tukey: what its stages ask for", random_tukey, runs=(100, 30)),
+    _replays("auto", "auto: what its stages ask for", random_auto, runs=(300, 60)),
+    _replays("pipelines", "selection, then a fit", random_selected, runs=(300, 40)),
+    _replays("split", "selection and fit on different units", _having(random_selected, "split")),
+    _replays("moments", "dp_moments", random_moments),
+    _replays("frank_wolfe", "frank_wolfe", random_frank_wolfe),
+    _replays("exits", "dp_curve: tables of exits and entries", random_curve, delta=0.0),
+    _replays("survival", "dp_survival: rows of persons and periods", random_hazards,
+             runs=(300, 60)),
+    _replays("classes", "dp_ordinal, dp_multinomial: rows of classes", random_classes),
+    _replays("effects", "dp_effect: rows and scores of arms", random_effect),
+    _replays("effects of units", "dp_effect: units of several rows",
+             _having(random_effect, "unit"), runs=(100, 12)),
+    _replays("rare columns", "columns that are mostly 0", random_rare, runs=(100, 45),
+             mostly_zero=1.0),
+)  # fmt: skip

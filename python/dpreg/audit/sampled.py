@@ -128,12 +128,9 @@ def tukey_draws(effort: Effort) -> Finding:
 
 
 def _cell(point: Doubles, values: int) -> int:
-    index = 0
-    for coordinate in point:
-        if not 0 <= coordinate < values:
-            return 0
-        index = index * values + int(coordinate)
-    return index
+    if not ((point >= 0) & (point < values)).all():
+        return 0
+    return int(np.ravel_multi_index(point.astype(int).tolist(), (values,) * len(point)))
 
 
 def _fit(counts: Doubles, expected: Doubles) -> float:

@@ -29,7 +29,6 @@ class Steps:
 
     rows: list[_core.QuantisedRows]  # Of one row each, in the order in which they are sampled.
     path: list[Doubles]  # Coefficients before each step.
-    samples: list[set[int]]
 
     def gradient(self, row: int, theta: Doubles, clip: float) -> Sums:
         """Return what a row adds to the sum of a step that it is in."""
@@ -79,7 +78,7 @@ def sampled_loss(first: Recording, second: Recording, claim: Claim) -> float:
 
 
 def _descent(recording: Recording) -> Call:
-    (call,) = recording.called("dpsgd")
+    (call,) = (call for call in recording.calls if call.name == "dpsgd")
     return call
 
 
@@ -109,7 +108,7 @@ def _walked(
     each: list[_core.QuantisedRows], rows: MappedRows, public: dict[str, Any]
 ) -> tuple[Steps, Doubles]:
     """See dpsgd.cpp."""
-    bits, steps = _core.TestBits(_SEED), Steps(each, [], [])
+    bits, steps = _core.TestBits(_SEED), Steps(each, [])
     threshold = math.floor(math.ldexp(public["rate"], _BITS))
     unit = public["clip"] * rows.limit / float(_core.ROW_STEPS) ** 2
     length = public["learning_rate"] * unit / public["expected"]
@@ -117,8 +116,8 @@ def _walked(
     averaged = (public["steps"] + 1) // 2
     for step in range(public["steps"]):
         steps.path.append(theta)
-        steps.samples.append(_sample(len(each), threshold, bits))
-        parts = [steps.gradient(row, theta, public["clip"]) for row in steps.samples[-1]]
+        sample = _sample(len(each), threshold, bits)
+        parts = [steps.gradient(row, theta, public["clip"]) for row in sample]
         noise = _core.discrete_gaussian(public["sigma"], bits, rows.width)
         theta = theta + length * np.sum([*parts, noise], axis=0).astype(np.float64)
         if step + averaged >= public["steps"]:

@@ -12,11 +12,10 @@ import numpy as np
 from dpreg import _core
 from dpreg.audit._bounds import epsilon_between
 from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit.black_box_calls import KENDALL
 from dpreg.audit.sampled import sampled_finding
 from dpreg.base.arrays import Doubles
-from dpreg.data.design import Design, Terms
-from dpreg.estimation.base import Allowance
-from dpreg.estimation.selection import DPSIS, DPKendall
+from dpreg.mechanisms import dp_sis
 
 Bits = _core.BitSource
 
@@ -108,34 +107,29 @@ CANONICAL_RUNS = _two(
 @partial(Check, "kendall runs")
 def kendall(effort: Effort) -> Finding:
     """One column starts to agree with y in the last row, and eight stop."""
-    y = np.arange(4.0)
-    constant = np.array([0.0, 0.0, 0.0, 1.0])
-    agreeing = np.array([0.0, 1.0, 2.0, -1.0])
-    X = np.column_stack([constant, *[agreeing] * 8])
-    return _selected("dp_kendall", DPKendall(), X, y, effort)
+
+    def one_run(side: int, bits: Bits) -> float:
+        return KENDALL.run(KENDALL.tables[side], 2.0, bits)[0]
+
+    return sampled_finding(
+        "dp_kendall: one column", one_run, (2.0, 0.0), effort.runs(60_000), effort
+    )
 
 
 @partial(Check, "sis runs")
 def sis(effort: Effort) -> Finding:
     """The last row raises one sum of products and lowers twenty."""
-    X = np.ones((2, 21))
+    X, unit = np.ones((2, 21)), (-1.0, 1.0)
     X[0, 0], X[1, 1:] = 0.0, -1.0
-    return _selected("dp_sis", DPSIS(top_k="peel"), X, np.ones(2), effort)
-
-
-def _selected(
-    name: str, selector: DPKendall | DPSIS, X: Doubles, y: Doubles, effort: Effort
-) -> Finding:
-    """Runs by whether column 0 is chosen, with the last row and without it."""
-    names = tuple(f"x{j}" for j in range(X.shape[1]))
-    terms = Terms("y", names, True, bounds=dict.fromkeys((*names, "y"), (-1.0, 1.0)))
-    designs = [Design.of(X[:n], y[:n], terms) for n in (len(y) - 1, len(y))]
-    claim = (2.0, 0.0)
 
     def one_run(side: int, bits: Bits) -> float:
-        return float(selector.select(designs[side], 1, Allowance(*claim, bits)).chosen == (0,))
+        n = 1 + side
+        chosen = dp_sis(
+            X[:n], np.ones(n), 1, 2.0, x_bounds=unit, y_bounds=unit, top_k="peel", rng=bits
+        )
+        return float(chosen[0] == 0)
 
-    return sampled_finding(f"{name}: one column", one_run, claim, effort.runs(60_000), effort)
+    return sampled_finding("dp_sis: one column", one_run, (2.0, 0.0), effort.runs(60_000), effort)
 
 
 @partial(Check, "sub_lasso runs")

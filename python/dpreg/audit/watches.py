@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -141,25 +142,16 @@ def _assignment_watch(name: str, real: Watch, here: Recording, script: Script) -
 
 def _with_units(assignment: _core.Assignment, units: int, n: int) -> _core.Assignment:
     """Return the assignment of `n` of the same units, of which there were `units`."""
-    if n == units:
-        return assignment
-    return _with_one_more(assignment, n) if n > units else _with_one_less(assignment, n)
-
-
-def _with_one_less(assignment: _core.Assignment, n: int) -> _core.Assignment:
-    """Leave out unit n, the last one, if it is in a model."""
-    members = np.asarray(assignment.members).astype(np.int64)
-    before = np.concatenate([[0], np.cumsum(members < n)])
-    offsets = before[np.asarray(assignment.offsets).astype(np.int64)]
-    return _core.fixed_assignment(members[members < n].tolist(), offsets.tolist())
-
-
-def _with_one_more(assignment: _core.Assignment, n: int) -> _core.Assignment:
-    """Add unit n - 1 to the smallest model."""
-    offsets = np.asarray(assignment.offsets).astype(np.int64)
-    smallest = int(np.argmin(np.diff(offsets)))
-    members = np.insert(np.asarray(assignment.members).astype(np.int64), offsets[smallest], n - 1)
-    offsets[smallest + 1 :] += 1
+    members, offsets = (
+        np.asarray(of).astype(np.int64) for of in (assignment.members, assignment.offsets)
+    )
+    if n > units:  # the new one, which is the last, enters the smallest model
+        smallest = int(np.argmin(np.diff(offsets)))
+        members = np.insert(members, offsets[smallest], n - 1)
+        offsets[smallest + 1 :] += 1
+    elif n < units:
+        offsets = np.concatenate([[0], np.cumsum(members < n)])[offsets]
+        members = members[members < n]
     return _core.fixed_assignment(members.tolist(), offsets.tolist())
 
 
@@ -232,10 +224,7 @@ def _listed(options: dict[str, Any]) -> dict[str, Any]:
 def _gradient_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
     def make(design: Any, y: Doubles, *, l1: float, **start: Any) -> Any:
         _scripted(here, script, name)
-
-        def again() -> Any:
-            return real(design, y, l1=l1, **start)
-
+        again = partial(real, design, y, l1=l1, **start)
         here.calls.append(Call(name, {"l1": l1, **_listed(start)}, again, None))
         return again()
 

@@ -151,8 +151,11 @@ def _best_vertex(problem: LeastSquares) -> tuple[int, float]:
     return j, -1.0 if problem.gradient[j] > 0 else 1.0
 
 
-def _noisy_vertex(scale: float, bits: _core.BitSource) -> Choose:
+def _noisy_vertex(
+    eps: float, delta: float, steps: int, rows: int, lipschitz: float, bits: _core.BitSource
+) -> Choose:
     """Report noisy min over the 2 d vertices, Laplace noise on <vertex, gradient> / l1."""
+    scale = lipschitz * math.sqrt(8 * steps * math.log(1 / delta)) / (rows * eps)
 
     def choose(problem: LeastSquares) -> tuple[int, float]:
         g, d = problem.gradient, problem.d
@@ -183,11 +186,6 @@ def np_frank_wolfe(
     )  # fmt: skip
 
 
-def _vertex_scale(eps: float, delta: float, steps: int, rows: int, lipschitz: float) -> float:
-    """Of the Laplace noise on a gradient entry, a mean over `rows`."""
-    return lipschitz * math.sqrt(8 * steps * math.log(1 / delta)) / (rows * eps)
-
-
 def dp_frank_wolfe(
     X: Any,
     y: Any,
@@ -211,8 +209,8 @@ def dp_frank_wolfe(
         take 1.  That of (w.x - y)^2 / 2 with ``|x| <= 1``, ``|y| <= l1`` is 2 l1.
     """
     bits = bit_source(rng)
-    scale = _vertex_scale(eps, delta, steps, len(y), lipschitz)
-    return _run(X, y, l1, steps, start, _noisy_vertex(scale, bits), None, (), bits, NOT_CLAIMED)
+    choose = _noisy_vertex(eps, delta, steps, len(y), lipschitz, bits)
+    return _run(X, y, l1, steps, start, choose, None, (), bits, NOT_CLAIMED)
 
 
 def rnm_screen(
@@ -245,7 +243,7 @@ def rnm_screen(
         j = int(np.argmin(scores))
         return np.array([j] if scores[j] < 0 else [], dtype=np.int64)
 
-    choose = _noisy_vertex(_vertex_scale(eps[0], delta[0], steps, n, lipschitz), bits)
+    choose = _noisy_vertex(eps[0], delta[0], steps, n, lipschitz, bits)
     after = range(1, steps + 1)
     return _run(X, y, l1, steps, start, choose, rule, after, bits, NOT_CLAIMED)
 
@@ -284,5 +282,5 @@ def adp_screen(
         noise = sigma * special.ndtri(_core.uniform_open(bits, problem.d))
         return np.flatnonzero(problem.raj_scores(l1) + noise < 0)
 
-    choose = _noisy_vertex(_vertex_scale(eps[0], delta[0], steps, n, lipschitz), bits)
+    choose = _noisy_vertex(eps[0], delta[0], steps, n, lipschitz, bits)
     return _run(X, y, l1, steps, start, choose, rule, set(after), bits, NOT_CLAIMED)

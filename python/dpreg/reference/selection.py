@@ -35,18 +35,14 @@ _CLASSES = (
 _PEELED = "published calibration, (eps, 0)-DP up to the rounding of continuous noise"
 
 
-def _gumbel(scale: float, size: int, bits: _core.BitSource) -> Doubles:
-    return scale * _core.standard_gumbel(bits, size)
-
-
 def _largest(values: Doubles, k: int) -> NDArray[np.intp]:
     """Return the k largest in descending order, as numpy sorts: NaN is larger than all."""
     return np.argsort(values, kind="stable")[::-1][:k]
 
 
 def _peeled(scores: Doubles, k: int, eps: float, sensitivity: float, rng: Rng) -> NDArray[np.intp]:
-    noise = _gumbel(2 * k * sensitivity / eps, len(scores), bit_source(rng))
-    return _largest(scores + noise, k)
+    noise = _core.standard_gumbel(bit_source(rng), len(scores))
+    return _largest(scores + 2 * k * sensitivity / eps * noise, k)
 
 
 def peel(
@@ -82,8 +78,8 @@ def dp_kendall(
     label = np.array([abs(size(column, y)) for column in X.T])
     between, chosen = np.zeros(X.shape[1]), list[int]()
     while len(chosen) < k:
-        scale = (6 if chosen else 3) * k / eps
-        total = label - between / max(1, len(chosen)) + _gumbel(scale, X.shape[1], bits)
+        noise = (6 if chosen else 3) * k / eps * _core.standard_gumbel(bits, X.shape[1])
+        total = label - between / max(1, len(chosen)) + noise
         total[chosen] = -np.inf
         pick = int(_largest(total, 1)[0])
         between += [abs(size(column, X[:, pick])) for column in X.T]
@@ -117,8 +113,9 @@ def sub_lasso(
     The Lasso is on the columns as they are, with an unpenalised intercept, which takes no
     votes.
     """
-    bits = bit_source(rng)
-    w = _lasso_of_parts(X, y, models, penalty, bits)
+    X, y, bits = np.asarray(X, np.float64), np.asarray(y, np.float64), bit_source(rng)
+    order = np.argsort(_core.uniform_open(bits, len(y)))
+    w = _lasso_of_blocks(X[order], y[order], models, penalty)
     chosen = _peeled(_core.count_votes(w, k), k, eps, 1.0, bits)
     return PublishedSelection(chosen, "SubLasso, Dick et al. (2023), Algorithm 2", _PARTS)
 
@@ -147,22 +144,12 @@ def two_stage(
     return PublishedSelection(_peeled(support, k, eps, 1.0, bits), form, _PARTS)
 
 
-def _lasso_of_parts(X: Any, y: Any, models: int, penalty: float, bits: _core.BitSource) -> Doubles:
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    order = np.argsort(_core.uniform_open(bits, len(y)))
-    return _lasso_of_blocks(X[order], y[order], models, penalty)
-
-
 def _lasso_of_blocks(X: Doubles, y: Doubles, models: int, penalty: float) -> Doubles:
     # Equal parts; the remainder of n / models is spread over the first ones.
     offsets = np.linspace(0, len(y), models + 1).astype(int)
-    return _core.fit_lasso_batches(
-        X,
-        y,
-        _core.fixed_assignment(range(len(y)), offsets.tolist()),
-        penalty=penalty,
-        scaling=_core.BatchScaling.NONE,
-    )
+    parts = _core.fixed_assignment(range(len(y)), offsets.tolist())
+    scaling = _core.BatchScaling.NONE
+    return _core.fit_lasso_batches(X, y, parts, penalty=penalty, scaling=scaling)
 
 
 def sis(X: Any, y: Any, k: int) -> PublishedSelection:

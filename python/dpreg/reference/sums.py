@@ -275,12 +275,8 @@ def _logistic(rows: Doubles, y: Doubles, noise: Doubles, penalty: float) -> Doub
         gradient = np.asarray(transposed @ (special.expit(eta) - y)) + penalty * theta + noise
         return float(value + noise @ theta), gradient
 
-    start = np.zeros(rows.shape[1])
     found = optimize.minimize(
-        objective,
-        start,
-        jac=True,
-        method="L-BFGS-B",
+        objective, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B",
         options={"maxiter": 10_000, "ftol": 1e-13, "gtol": 1e-6},
-    )
+    )  # fmt: skip
     return np.asarray(found.x)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +50,7 @@ class DPOrdinal(OfClasses):
     _saved = ("this is not a fit of ordered classes", "dpreg_classes", "classes")
 
     words = "ordered classes"
+    _head: ClassVar[Mapping[str, str]] = {"model": words}
     intercepts = "its thresholds are intercepts"
     with_offsets = True
     of_levels = Ordered
@@ -91,9 +94,6 @@ class DPOrdinal(OfClasses):
         order = np.argsort(self.estimates[len(self.classes.covariates) :], kind="stable")
         return super()._rows(X)[:, order]
 
-    def _columns_of(self, covariate: str) -> list[str]:
-        return [covariate]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DPMultinomial(OfClasses):
@@ -130,6 +130,7 @@ class DPMultinomial(OfClasses):
     _saved = ("this is not a fit of classes", "dpreg_classes", "classes")
 
     words = "classes"
+    _head: ClassVar[Mapping[str, str]] = {"model": words}
     intercepts = "each class has one"
     with_offsets = False
     of_levels = Baseline

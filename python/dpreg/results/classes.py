@@ -37,7 +37,9 @@ class OfClasses(StackedResults):
 
     classes: Any = None
 
-    _template: ClassVar[Mapping[str, Any]] = {"levels": [(str, float, bool)], "covariates": [str]}
+    _template: ClassVar[Mapping[str, Any]] = {
+        "levels": tuple[object, ...], "covariates": tuple[str, ...],
+    }  # fmt: skip
 
     words: ClassVar[str]
     intercepts: ClassVar[str]
@@ -152,10 +154,6 @@ class OfClasses(StackedResults):
         return summarize(self, self.tidy(alpha, exp=exp), alpha, exp=exp, model=self._title)
 
     @classmethod
-    def _head(cls) -> dict[str, str]:
-        return {"model": cls.words}
-
-    @classmethod
     def _model(cls, **parts: Any) -> tuple[Any, tuple[str, ...]]:
         classes = cls.of_levels(**parts)
         return classes, classes.names
@@ -181,21 +179,6 @@ class OfClasses(StackedResults):
         """Return the rows of records, shape (n, K - 1, c): their predictors by coefficient."""
         own = np.tile(np.eye(self.classes.count), (len(X), 1, 1))
         return np.asarray(self.classes.columns(X, own))
-
-    def _inside(self, X: Doubles) -> Doubles:
-        """Clip covariates to the widest of their limits in rows."""
-        if self.limits is None:
-            return X
-        made = {name: j for j, name in enumerate(self.names)}
-        known = np.where(np.isnan(self.limits), [-np.inf, np.inf], self.limits)
-        for j, name in enumerate(self.classes.covariates):
-            own = known[[made[each] for each in self._columns_of(name)]]
-            X[:, j] = np.clip(X[:, j], own[:, 0].min(), own[:, 1].max())
-        return X
-
-    @abstractmethod
-    def _columns_of(self, covariate: str) -> list[str]:
-        """Return the names of the coefficients of a covariate."""
 
     @property
     def _intercepts(self) -> set[str]:

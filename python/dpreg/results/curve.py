@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,7 @@ from dpreg.estimation.inference.life_table import (
     log_rank,
 )
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.between_groups import Concordance, LogRank
-from dpreg.results.curve_summary import curve_summary, lines_below
+from dpreg.results.curve_summary import Concordance, LogRank, curve_summary, lines_below
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, said_below
 
@@ -260,9 +259,7 @@ class DPCurve(Saved):
         return curve_summary(self.tidy(alpha, simultaneous=simultaneous), lines, alpha)
 
     def _tables(self) -> list[LifeTable]:
-        entries: Sequence[Integers | None] = (
-            [None] * len(self.groups) if self.entries is None else list(self.entries)
-        )
+        entries = [None] * len(self.groups) if self.entries is None else self.entries
         return [life_table(e, n, self.variances) for e, n in zip(self.exits, entries, strict=True)]
 
     @classmethod

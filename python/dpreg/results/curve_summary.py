@@ -1,9 +1,10 @@
-"""The printed form of survival curves: tables by group, means and the test."""
+"""What sums up the curves of a life table: a test, a concordance, and the printed form."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dpreg.base.later import pd
@@ -11,6 +12,44 @@ from dpreg.results.summary import Summary, cell, laid_out, limit_headers
 
 # Rows of a group that are shown.
 _SHOWN_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LogRank:
+    """The log-rank test that all groups have one hazard.
+
+    Attributes
+    ----------
+    statistic : float
+        NaN: too few are at risk for a test at this eps.
+    df : int
+    pvalue : float
+    """
+
+    statistic: float
+    df: int
+    pvalue: float
+
+    def __str__(self) -> str:
+        """Return one line."""
+        told = f"chi2 = {self.statistic:.4g} on {self.df} df, p-value {self.pvalue:.4g}"
+        return f"Log-rank test: {told}."
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """The share of pairs whose order of events is that of the groups; 0.5: by chance.
+
+    Attributes
+    ----------
+    estimate, std_error, lower, upper : float
+        NaN: too few pairs at this eps.
+    """
+
+    estimate: float
+    std_error: float
+    lower: float
+    upper: float
 
 
 def curve_summary(table: pd.DataFrame, lines: Sequence[str], alpha: float) -> Summary:

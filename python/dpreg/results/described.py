@@ -63,16 +63,17 @@ _REASONS = {
 }  # fmt: skip
 
 
-# By a name that users look for: what the result needs to have, and what to write then.
-_SHARED = {
-    **dict.fromkeys(("save", "dump"), ("to_json", "Path(name).write_text(fit.to_json())")),
-    "compare": ("conf_int", "dpreg.compare([fit, other])"),
-    **dict.fromkeys(("to_csv", "to_frame", "as_frame"), ("tidy", "tidy(), a data frame")),
-    **dict.fromkeys(("ate", "att", "estimate"), ("effect", "effect")),
-    **dict.fromkeys(("median", "median_survival"), ("quantile", "quantile(0.5)")),
-    "predict": ("lm", "lm(formula).predict(data)"),
-    **dict.fromkeys(("fit", "ols", "params"), ("lm", "lm(formula)")),
-}  # fmt: skip
+# By a name that users look for: what the result needs to have, and what to say then.
+_ABSENT = {
+    **{name: ("params", said) for name, said in _REASONS.items()},
+    **dict.fromkeys(("save", "dump"), ("to_json", "write Path(name).write_text(fit.to_json())")),
+    "compare": ("conf_int", "write dpreg.compare([fit, other])"),
+    **dict.fromkeys(("to_csv", "to_frame", "as_frame"), ("tidy", "write tidy(), a data frame")),
+    **dict.fromkeys(("ate", "att", "estimate"), ("effect", "write effect")),
+    **dict.fromkeys(("median", "median_survival"), ("quantile", "write quantile(0.5)")),
+    "predict": ("lm", "write lm(formula).predict(data)"),
+    **dict.fromkeys(("fit", "ols", "params"), ("lm", "write lm(formula)")),
+}
 # How alike two names are of which one is meant for the other.
 _ALIKE = 0.8
 
@@ -80,11 +81,9 @@ _ALIKE = 0.8
 def why_absent(name: str, kind: type) -> str:
     """Return the message for an attribute that a result of this kind does not have."""
     known = [word for word in dir(kind) if not word.startswith("_")]
-    if name in _REASONS and "params" in known:
-        return f"there is no {name!r}: {_REASONS[name]}"
-    needed, instead = _SHARED.get(name, ("", ""))
+    needed, said = _ABSENT.get(name, ("", ""))
     if needed in known:
-        return f"there is no {name!r}: write {instead}"
+        return f"there is no {name!r}: {said}"
     meant = [] if name.startswith("_") else difflib.get_close_matches(name, known, 1, _ALIKE)
     advice = f"; perhaps {meant[0]!r} was meant" if meant else ""
     return f"{kind.__name__!r} object has no attribute {name!r}{advice}"

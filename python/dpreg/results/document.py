@@ -22,11 +22,11 @@ from dpreg.privacy.certificate import Certificate
 from dpreg.results.described import why_absent
 from dpreg.results.summary import Shown
 
-_COLUMN = {"kind": str, "levels": ([(str, float, bool)], None), "ordered": bool}
-# With bounds where a term makes a basis of the column.
-COLUMN = (_COLUMN, {**_COLUMN, "bounds": [float]})
+# Of a column of a schema; with bounds where a term makes a basis of it.
+_COLUMN = {
+    "kind": str, "levels": tuple[object, ...] | None, "ordered": bool, "bounds": tuple[float, ...]
+}  # fmt: skip
 _KINDS = ("residual", "pearson", "response")
-_FAMILY = {"name": str, "link": str, "loss": str, "level": (float, None)}
 
 
 class Saved(Shown):
@@ -63,10 +63,11 @@ class Saved(Shown):
         """Read what `to_json` wrote; a ValueError if `text` is something else."""
         what, kind, number = cls._document
         with reading(what, number):
-            wanted = {kind: float, **_template_of(typing.cast(Any, cls), cls._blank)}
-            data = _fields_from(text, wanted, number, cls)
-            cls._check(data)
-        return cls(**data)
+            data = parsed(text, kind, number)
+            older = {name: data[other] for name, other in cls._older.items() if other in data}
+            found = read_fields(older | data, _hints(typing.cast(Any, cls)), blank=cls._blank)
+            cls._check(found)
+        return cls(**found)
 
     @classmethod
     def _check(cls, data: Mapping[str, Any]) -> None:
@@ -100,36 +101,12 @@ def reading(what: str, number: int) -> Iterator[None]:
         raise ValueError(f"{what} of format {number}: {error}") from None
 
 
-def _fields_from(text: str, document: Mapping[str, Any], number: int, cls: Any) -> dict[str, Any]:
-    data, hints = parsed(text, document, number, cls._older), _hints(cls)
-    for name, value in data.items():
-        try:
-            data[name] = _made(value, hints[name])
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
-    if "schema" in data:
-        _check_bounds(data["schema"])
-    return data
-
-
-def parsed(
-    text: str, document: Mapping[str, Any], number: int, older: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Return what is in JSON, but for the number of the format.
-
-    document: what has to be there; the number of the format comes first.  A type, a tuple of
-        alternatives, [of entries], {key: of value}, or {str: of any value}.
-    number: of the format.
-    older: see `Saved`.
-    """
+def parsed(text: str, kind: str, number: int) -> dict[str, Any]:
+    """Return what is in JSON, but for the number of the format of this kind of document."""
     if isinstance(text, str) and not text.lstrip().startswith("{"):
         raise ValueError("no JSON; give the text of a file, not its path: Path(name).read_text()")
     data: dict[str, Any] = json.loads(text)
-    for name, other in (older or {}).items():
-        if isinstance(data, dict) and other in data:
-            data.setdefault(name, data[other])
-    _check(data, document, "")
-    if data.pop(next(iter(document))) != number:
+    if data.pop(kind, None) != number:
         raise ValueError("another format")
     return data
 
@@ -140,72 +117,84 @@ def _hints(cls: type) -> dict[str, Any]:
     return {each.name: found[each.name] for each in fields(cls)}
 
 
-@functools.cache
-def _template_of(cls: type, blank: bool = False) -> dict[str, Any]:
-    return {name: template(hint, blank) for name, hint in _hints(cls).items()}
+def read_fields(
+    value: Any,
+    hints: Mapping[str, Any],
+    path: str = "",
+    *,
+    blank: bool = False,
+    may_lack: str | None = None,
+) -> dict[str, Any]:
+    """Return values of types, by name, from what is in a document.
+
+    hints: a type for each name that has to be there, or the hints of an inner mapping.
+    blank: numbers of arrays may be missing.
+    may_lack: the one name that need not be there.
+    Raises ValueError that says where something else is.
+    """
+    if not isinstance(value, dict) or value.keys() - {may_lack} != hints.keys() - {may_lack}:
+        raise _unlike(path)
+    start = path and f"{path}."
+    return {name: _read(value[name], hints[name], start + name, blank) for name in value}
 
 
-def template(hint: Any, blank: bool = False) -> Any:
-    """Return what a value of a type has to be like in a document; see `parsed`."""
+def _unlike(path: str) -> ValueError:
+    return ValueError(f"{path or 'the document'} is not as in a result")
+
+
+def _read(value: Any, hint: Any, path: str, blank: bool = False) -> Any:
+    if isinstance(hint, dict):
+        return read_fields(value, hint, path)
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if hint in _TYPES:
-        return _TYPES[hint]
-    if hint is Family:
-        return (_FAMILY, {**_FAMILY, "alpha": float})
-    if hint is FitStats:
-        return {each.name: (float, None) for each in fields(FitStats)}
-    if is_dataclass(hint):
-        claim = {"claim": str} if hint is Certificate else {}
-        return claim | _template_of(typing.cast(type, hint))
-    if origin is Literal:
-        return str
-    if origin is np.ndarray:
-        array: list[Any] = []
-        array.append((bool if _dtype(hint) is np.bool_ else float, array, *[None] * blank))
-        return array
-    if origin is tuple:
-        return [template(inside[0])]
-    if origin is Mapping:
-        return {str: COLUMN if typing.get_origin(inside[1]) is Mapping else template(inside[1])}
-    return tuple(template(one, blank) for one in inside)
-
-
-_TYPES: dict[Any, Any] = {
-    str: str, bool: bool, int: float, float: float, types.NoneType: None, Any: object,
-    object: (str, float, bool),
-}  # fmt: skip
-
-
-def _dtype(hint: Any) -> Any:
-    return typing.get_args(typing.get_args(hint)[1])[0]
-
-
-def _made(value: Any, hint: Any) -> Any:
-    """Return a value of a type from what is in a document."""
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if value is None:
-        return math.nan if hint is float else None
     if origin is types.UnionType:
-        chosen = next((one for one in inside if _fits(value, template(one))), inside[0])
-        return _made(value, chosen)
+        chosen = next((one for one in inside if _fits(value, one)), inside[0])
+        return _read(value, chosen, path, blank)
+    if not _fits(value, hint):
+        raise _unlike(path)
     if origin is np.ndarray:
-        return np.asarray(value, dtype=_dtype(hint))
+        return _array(value, typing.get_args(inside[1])[0], path, blank)
     if origin is tuple:
-        return tuple(value)
-    if hasattr(hint, "from_dict"):
-        return hint.from_dict(value)
+        return tuple(_read(one, inside[0], f"{path}[{k}]") for k, one in enumerate(value))
+    if origin is Mapping:
+        return _read_mapping(value, inside[1], path)
     if is_dataclass(hint):
-        hints = _hints(typing.cast(type, hint))
-        return typing.cast(Any, hint)(**{k: _made(v, hints[k]) for k, v in value.items()})
+        return _read_dataclass(value, hint, path)
     return int(value) if hint is int else value
 
 
-def _check_bounds(schema: Mapping[str, Any]) -> None:
-    """Raise a ValueError for bounds of a column that are not two increasing numbers."""
-    for name, column in schema.items():
-        bounds = column.get("bounds")
-        if bounds is not None and (len(bounds) != 2 or not bounds[0] < bounds[1]):
-            raise ValueError(f"schema.{name}.bounds must be two increasing numbers")
+def _array(value: Any, kind: Any, path: str, blank: bool) -> Any:
+    def check(part: Any, at: str) -> None:
+        for k, one in enumerate(part):
+            if isinstance(one, list):
+                check(one, f"{at}[{k}]")
+            elif not (_fits(one, bool if kind is np.bool_ else float) or (blank and one is None)):
+                raise _unlike(f"{at}[{k}]")
+
+    check(value, path)
+    try:
+        return np.asarray(value, dtype=kind)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _read_mapping(value: Any, inside: Any, path: str) -> Any:
+    if typing.get_origin(inside) is not Mapping:
+        return {name: _read(one, inside, f"{path}.{name}") for name, one in value.items()}
+    for name, column in value.items():
+        found = read_fields(column, _COLUMN, f"{path}.{name}", may_lack="bounds")
+        bounds = found.get("bounds", (0.0, 1.0))
+        if len(bounds) != 2 or not bounds[0] < bounds[1]:
+            raise ValueError(f"{path}.{name}.bounds must be two increasing numbers")
+    return value
+
+
+def _read_dataclass(value: Any, hint: Any, path: str) -> Any:
+    hints = _hints(hint) | ({"claim": str} if hint is Certificate else {})
+    if hint is FitStats:
+        found = read_fields(value, dict.fromkeys(hints, float | None), path)
+        return FitStats(**{name: math.nan if v is None else v for name, v in found.items()})
+    found = read_fields(value, hints, path, may_lack="alpha" if hint is Family else None)
+    return hint.from_dict(value) if hasattr(hint, "from_dict") else hint(**found)
 
 
 def check_fit(data: Mapping[str, Any]) -> None:
@@ -240,30 +229,18 @@ def check_fit(data: Mapping[str, Any]) -> None:
         raise ValueError("law: tail must fall and critical must rise, at two places or more")
 
 
-def _check(value: Any, wanted: Any, path: str) -> None:
-    if not _fits(value, wanted):
-        raise ValueError(f"{path or 'the document'} is not as in a result")
-    choices = wanted if isinstance(wanted, tuple) else (wanted,)
-    chosen = next((one for one in choices if _fits(value, one)), None)
-    if isinstance(chosen, list):
-        for number, entry in enumerate(value):
-            _check(entry, chosen[0], f"{path}[{number}]")
-    elif isinstance(chosen, dict):
-        for key, entry in value.items():
-            _check(entry, chosen.get(str, None) or chosen[key], f"{path}.{key}".lstrip("."))
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    """Whether the outermost of `value` is as wanted."""
-    if isinstance(wanted, tuple):
-        return any(_fits(value, one) for one in wanted)
-    if wanted is None:
-        return value is None
-    if isinstance(wanted, dict):
-        return isinstance(value, dict) and (str in wanted or value.keys() == wanted.keys())
-    if isinstance(wanted, list):
-        return isinstance(value, list)
-    if wanted is float:
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether the outermost of `value` is as a document has values of a type."""
+    if hint is Any:
+        return True
+    if hint is object:
+        return any(_fits(value, one) for one in (str, float, bool))
+    if hint in (int, float):
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return number and abs(value) <= sys.float_info.max
-    return isinstance(value, wanted)
+    origin = typing.get_origin(hint)
+    if origin in (np.ndarray, tuple):
+        return isinstance(value, list)
+    if origin is Mapping or is_dataclass(hint):
+        return isinstance(value, dict)
+    return isinstance(value, str if origin is Literal else hint)

@@ -1,22 +1,17 @@
 """The other outcome of a mechanism: it declined."""
 
-import json
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from dpreg.base.errors import Face, Words, python, told
 from dpreg.privacy.certificate import Certificate
-from dpreg.results.document import parsed, reading, template
-from dpreg.results.summary import Shown, Summary, privacy_note
-
-_KIND, _FORMAT = "dpreg_not_released", 1
-_DOCUMENT = {
-    _KIND: float, "formula": str, "method": str, "reason": str, "advice": str, "units": float,
-    "selected": ([str], None), "privacy": template(Certificate),
-}  # fmt: skip
+from dpreg.results.document import Saved
+from dpreg.results.summary import Summary, privacy_note
 
 
-class NotReleased(Shown, Exception):  # noqa: N818
+@dataclass(init=False, eq=False, repr=False)
+class NotReleased(Saved, Exception):  # noqa: N818
     """The mechanism declined to release; the budget is spent and nothing else is revealed.
 
     A value, not an error: `dp_lm` *returns* it, because an exception that depended on the
@@ -30,7 +25,7 @@ class NotReleased(Shown, Exception):  # noqa: N818
     reason : str
         From public numbers only.
     advice : str
-        What to do next; a text, or words that each face spells its own way, when it is made.
+        What to do next; words that each face spells its own way may be given for it.
     units : float
         Private estimate of the number of units.
     privacy : Certificate
@@ -44,6 +39,16 @@ class NotReleased(Shown, Exception):  # noqa: N818
     >>> fit.released, bool(fit.advice)
     (False, True)
     """
+
+    _document = ("this does not say that a mechanism declined", "dpreg_not_released", 1)
+
+    advice: str
+    formula: str
+    method: str
+    reason: str
+    units: float
+    privacy: Certificate
+    selected: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -60,7 +65,8 @@ class NotReleased(Shown, Exception):  # noqa: N818
         self.formula = formula
         self.method = method
         self.reason = reason
-        self._advice = advice
+        self.advice = told(advice)
+        self._words = advice
         self.units = units
         self.privacy = privacy
         self.selected = selected
@@ -75,11 +81,6 @@ class NotReleased(Shown, Exception):  # noqa: N818
         """Private estimate of the number of protected units."""
         return self.units
 
-    @property
-    def advice(self) -> str:
-        """What to do next."""
-        return told(self._advice)
-
     def __bool__(self) -> bool:
         return False
 
@@ -87,22 +88,9 @@ class NotReleased(Shown, Exception):  # noqa: N818
         return partial(NotReleased, **self._fields()), ()
 
     def _fields(self) -> dict[str, Any]:
-        names = ("formula", "method", "reason", "units", "privacy", "selected")
-        return {"advice": self._advice, **{name: getattr(self, name) for name in names}}
-
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        fields = {**self._fields(), "advice": self.advice, "privacy": self.privacy.to_dict()}
-        return json.dumps({_KIND: _FORMAT, **fields}, indent=2)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote; a ValueError if `text` is something else."""
-        with reading("this does not say that a mechanism declined", _FORMAT):
-            found = parsed(text, _DOCUMENT, _FORMAT)
-            privacy = Certificate.from_dict(found.pop("privacy"))
-        selected = found.pop("selected")
-        return cls(**found, privacy=privacy, selected=None if selected is None else tuple(selected))
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {
+            "advice": self._words
+        }
 
     def summary(self, face: Face = python) -> Summary:
         """Return what happened, what it cost and what to do next; printable like that of a fit."""
@@ -112,7 +100,7 @@ class NotReleased(Shown, Exception):  # noqa: N818
             (
                 f"Not released: {self.formula}, method {self.method}.",
                 f"Why: {self.reason}.",
-                f"Next: {told(self._advice, face)}.",
+                f"Next: {told(self._words, face)}.",
                 f"Rows: about {self.units:,.0f} (private estimate); rows with a missing value, an "
                 "undeclared level or a non-finite term are dropped.",
                 *chosen,
@@ -127,7 +115,7 @@ class NotReleased(Shown, Exception):  # noqa: N818
                 f"there is no {name!r}: the mechanism did not release a model; print the "
                 "object to see why, or test `fit.released`"
             )
-        raise AttributeError(name)
+        return super().__getattr__(name)
 
 
 _OF_A_MODEL = (

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from dpreg.base.arrays import Doubles
 from dpreg.base.keywords import hinted
 from dpreg.results.contrasts import errors_where_known
-from dpreg.results.document import parsed, reading
+from dpreg.results.document import parsed, read_fields, reading
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import NewRows, design_rows
 
@@ -35,6 +37,7 @@ class StackedResults(DPResults, ABC):
 
     _saved: ClassVar[tuple[str, str, str]]
     _template: ClassVar[Mapping[str, Any]]
+    _head: ClassVar[Mapping[str, str]] = {}  # What else a document says.
 
     @classmethod
     def of(cls, fit: DPResults, model: Any, columns: str) -> Self:
@@ -47,7 +50,7 @@ class StackedResults(DPResults, ABC):
         """Return everything as JSON; `from_json` reads it."""
         _, kind, name = self._saved
         model = {each: list(getattr(getattr(self, name), each)) for each in self._template}
-        found = {**self._head(), "columns": self.columns, name: model}
+        found = {**self._head, "columns": self.columns, name: model}
         fit = json.loads(super().to_json())
         return json.dumps({kind: _FORMAT, **found, "fit": fit}, indent=2, allow_nan=False)
 
@@ -55,21 +58,15 @@ class StackedResults(DPResults, ABC):
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; a ValueError if `text` is something else."""
         what, kind, name = cls._saved
-        head = cls._head()
-        beside = {**dict.fromkeys((*head, "columns"), str), name: cls._template}
+        beside = {**dict.fromkeys((*cls._head, "columns"), str), name: cls._template}
         with reading(what, _FORMAT):
-            data = parsed(text, {kind: float, **beside, "fit": {str: object}}, _FORMAT)
-            model, names = cls._model(**{each: tuple(of) for each, of in data[name].items()})
+            data = read_fields(parsed(text, kind, _FORMAT), {**beside, "fit": Any})
+            model, names = cls._model(**data[name])
             fit = DPResults.from_json(json.dumps(data["fit"]))
-            same = all(data[each] == said for each, said in head.items())
+            same = all(data[each] == said for each, said in cls._head.items())
             if not same or fit.names != names:
                 raise ValueError(f"the coefficients are not those of the {name}")
         return cls.of(fit, model, data["columns"])
-
-    @classmethod
-    def _head(cls) -> dict[str, str]:
-        """Return what else a document says."""
-        return {}
 
     @classmethod
     @abstractmethod
@@ -81,9 +78,20 @@ class StackedResults(DPResults, ABC):
     def _of_records(self) -> tuple[str, ...]:
         """Return the columns of a record, in the order of the model."""
 
-    @abstractmethod
+    def _columns_of(self, covariate: str) -> list[str]:
+        """Return the names of the coefficients of a covariate."""
+        return [covariate]
+
     def _inside(self, X: Doubles) -> Doubles:
-        """Return columns of records within their limits."""
+        """Clip columns of records to the widest of their limits in rows."""
+        if self.limits is None:
+            return X
+        known = np.where(np.isnan(self.limits), [-np.inf, np.inf], self.limits)
+        columns = [name for name in self.names if name != "Intercept"]
+        for j, covariate in enumerate(self._of_records):
+            own = known[[columns.index(name) for name in self._columns_of(covariate)]]
+            X[:, j] = np.clip(X[:, j], own[:, 0].min(), own[:, 1].max())
+        return X
 
     def _new(self, data: Any, *, winsorise: bool) -> NewRows:
         """Return the columns of new records, in the order of the model."""

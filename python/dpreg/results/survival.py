@@ -25,7 +25,7 @@ from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
 
-_TITLE = "Proportional Hazards"
+_TITLE, _NAMES = "Proportional Hazards", tuple[str, ...]
 # Larger cumulative hazards are certain events, and smaller ones none.
 _FARTHEST = 700.0
 
@@ -68,7 +68,8 @@ class DPSurvival(StackedResults):
 
     _saved = ("this is not a survival fit", "dpreg_survival", "periods")
     _template: ClassVar[Mapping[str, Any]] = {
-        "edges": [float], "covariates": [str], "strata": [str], "varying": [str], "exits": [float],
+        "edges": tuple[float, ...], **dict.fromkeys(("covariates", "strata", "varying"), _NAMES),
+        "exits": tuple[float, ...],
     }  # fmt: skip
 
     @classmethod
@@ -94,20 +95,12 @@ class DPSurvival(StackedResults):
         """Private estimate of the number of events, at least 0."""
         return max(float(self.periods.table[:, :, 0].sum()), 0.0)
 
-    def predict(
-        self,
-        data: Any = None,
-        *,
-        winsorise: bool = True,
-        interval: str | None = None,
-        alpha: float = 0.05,
-        which: str = "linear",
-    ) -> pd.Series | pd.DataFrame:
+    def predict(self, *_: Any, **__: Any) -> pd.Series | pd.DataFrame:
         """Refuse: see `predict_survival` for curves, and `t_test` for hazard ratios."""
         problem = "a time to an event has no prediction that is one number"
         raise ArgumentError("predict", problem, "write predict_survival(data)")
 
-    def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
+    def marginal_effects(self, *_: Any, **__: Any) -> pd.DataFrame:
         """Refuse: hazard ratios are the effects."""
         problem = "effects of this model are hazard ratios"
         raise ArgumentError("marginal_effects", problem, "write conf_int(exp=True)")
@@ -224,14 +217,6 @@ class DPSurvival(StackedResults):
         terms = term_columns(self.columns, self.schema, self.names)
         strata = {self.names.index(name) for name in self.periods.strata}
         return {term: places for term, places in terms.items() if not strata & set(places)}
-
-    def _inside(self, X: Doubles) -> Doubles:
-        """Clip covariates and strata to their limits."""
-        if self.limits is None:
-            return X
-        known = self.limits[[self.names.index(name) - 1 for name in self._of_records]]
-        low, high = np.where(np.isnan(known), [-np.inf, np.inf], known).T
-        return np.clip(X, low, high)
 
     def _rows(self, X: Doubles) -> Doubles:
         """Return the rows of persons, shape (persons, K, c), each at risk in whole intervals."""

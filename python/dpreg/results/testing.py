@@ -124,10 +124,9 @@ class LinearTests(Fitted):
             known = [j for j in columns if not np.isnan(covariance[j, j])]
             matrix = np.eye(len(self.names))[known]
             test = self._joint(matrix, np.zeros(len(known)), covariance) if known else None
-            if test is None:
-                rows.append((len(known), np.nan, np.nan, ""))
-            else:
-                rows.append((len(known), test.statistic, test.pvalue, test.distribution))
+            blank = (np.nan, np.nan, "")
+            found = (test.statistic, test.pvalue, test.distribution) if test else blank
+            rows.append((len(known), *found))
         return pd.DataFrame(
             rows, columns=["df", "statistic", "P>chi2", "test"], index=pd.Index(terms, name="term")
         )

@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods import method_from
@@ -51,7 +51,6 @@ COLUMNS = (
 FOLDER = Path(__file__).parents[2] / "dpreg" / "estimation" / "planning"
 TABLE = FOLDER / "auto_table.csv"
 
-Doubles = NDArray[np.float64]
 Cell = tuple[int, int, float]
 T = TypeVar("T")
 

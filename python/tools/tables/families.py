@@ -20,6 +20,7 @@ from tables.auto import DELTA, DIMENSIONS, EXPLAINED, Cell, gaussian, mixed, sum
 
 import dpreg
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, POISSON, Family, Quantile
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined
@@ -36,8 +37,6 @@ PREDICTORS = {"binomial": (0.0, 1.5), "poisson": (0.5, 0.7)}
 LARGEST_PREDICTOR = 30.0
 # Density of errors at their median, by design.
 DENSITY = {"gaussian": 1 / np.sqrt(2 * np.pi), "mixed": 0.375 * np.sqrt(2)}
-
-Doubles = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 def deviance(family: Family, mean: Doubles, predictor: Doubles) -> float:

@@ -16,17 +16,15 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles
 from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 FACTORS = (0.06, 0.12, 0.17, 0.25, 0.35, 0.5, 1.0)
 ROWS, COLUMNS, EPSILONS = (1_000, 10_000, 100_000), (5, 30, 200), (0.3, 1.0, 4.0)
 SHAPES = ("sparse", "correlated", "interior", "dense")
 SEEDS, DELTA, REFERENCE_STEPS = 4, 1e-6, 5_000
-
-Doubles = NDArray[np.float64]
 
 
 def problem(n: int, d: int, shape: str, seed: int) -> tuple[Doubles, Doubles]:

@@ -35,11 +35,6 @@ DELTA = 1e-6
 COLUMNS = ("rows", "dimension", "resolution", "width", "blank", "declined")
 
 
-def runs_of(d: int) -> int:
-    """Return how many fits a cell is made of: few slopes say less than many."""
-    return 60 if d <= 4 else 24
-
-
 def simulate(n: int, d: int, epsilon: float, delta: float, seed: int) -> np.ndarray | None:
     """Return the standard errors of slopes over those of least squares; None: not released."""
     data, x = design(n, d, math.sqrt(1 / d), seed)
@@ -75,12 +70,13 @@ def summary(runs: list[np.ndarray | None]) -> tuple[float, float, float]:
 def rows_of(cell: tuple[int, int]) -> list[tuple[object, ...]]:
     """Return the rows of the table for one number of rows and dimension."""
     n, d = cell
+    fits = 60 if d <= 4 else 24  # Few slopes say less than many.
     rows: list[tuple[object, ...]] = []
     width, blank, declined = 1.0, 0.0, 0.0
     for resolution in reversed(RESOLUTIONS):
         if blank + declined < 1:
             epsilon = gdp_epsilon(resolution / math.sqrt(n / d), DELTA)
-            runs = [simulate(n, d, epsilon, DELTA, seed) for seed in range(runs_of(d))]
+            runs = [simulate(n, d, epsilon, DELTA, seed) for seed in range(fits)]
             width, blank, declined = summary(runs)
         shown = "" if math.isnan(width) else f"{width:.4g}"
         rows.append((n, d, resolution, shown, f"{blank:.3g}", f"{declined:.3g}"))

@@ -12,6 +12,7 @@ that pass.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -46,17 +47,14 @@ def passes(m: int, p: int, delta: float, test: float, depth: float) -> bool:
 
 def least_models(p: int, delta: float) -> int:
     best = 1 << 15
-    for test in TEST_SHARES:
-        for depth in DEPTH_SHARES:
-            if not passes(best, p, delta, test, depth):
-                continue
-            low, high = 8, best
-            while high > low + max(1, high // 500):
-                middle = max(low + 1, math.isqrt(low * high))
-                low, high = (
-                    (low, middle) if passes(middle, p, delta, test, depth) else (middle, high)
-                )
-            best = high
+    for test, depth in itertools.product(TEST_SHARES, DEPTH_SHARES):
+        if not passes(best, p, delta, test, depth):
+            continue
+        low, high = 8, best
+        while high > low + max(1, high // 500):
+            middle = max(low + 1, math.isqrt(low * high))
+            low, high = (low, middle) if passes(middle, p, delta, test, depth) else (middle, high)
+        best = high
     return best
 
 
@@ -66,13 +64,11 @@ def error(m: int, p: int, test: float, depth: float) -> float:
 
 
 def best_shares(m: int, p: int, delta: float) -> tuple[float, float, float]:
-    options = [
+    return min(
         (error(m, p, test, depth), depth, test)
-        for test in TEST_SHARES
-        for depth in DEPTH_SHARES
+        for test, depth in itertools.product(TEST_SHARES, DEPTH_SHARES)
         if passes(m, p, delta, test, depth)
-    ]
-    return min(options)
+    )
 
 
 def simulated_pass_rate(m: int, p: int, delta: float, test: float, depth: float) -> float:

@@ -152,8 +152,7 @@ def _model(moments: dpreg.DPMoments, request: Sent) -> Model:
 def _moments_lm(moments: dpreg.DPMoments, request: Sent) -> dict[str, Any]:
     model = _model(moments, request)
     if request.get("instruments") is None:
-        found, units = moments.regression(model)
-        return fields(moments.fit_of(model, found, units, ()))
+        return fields(moments.fitted(model))
     others = _model(moments, {**request, "names": request["instruments"], "formula": ""})
     return fields(two_stage_fit(moments, model, others))
 
