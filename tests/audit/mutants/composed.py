@@ -206,7 +206,7 @@ PIPELINES = [
     ),
     Mutant(
         "votes with eps, and the count as well",
-        edited(two_stage._VoteOptions, "select", ("allowance.epsilon - epsilon_count", "allowance.epsilon")),
+        edited(two_stage.TwoStage, "select", ("allowance.epsilon - epsilon_count", "allowance.epsilon")),
         ("pipelines",),
     ),
     Mutant(
