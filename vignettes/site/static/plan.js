@@ -77,7 +77,7 @@ function makePlanner(tables) {
     return tables.tabulated[losses.findIndex((loss) => loss <= least + tables.same)];
   }
 
-  // ---- the table of default fits with inference: dpreg/estimation/planning/inference.py
+  // ---- the table of default fits with inference: dpreg/estimation/planning/auto.py
 
   const muOf = new Map();
   function mu(epsilon, delta) {

@@ -9,13 +9,14 @@ from typing import ClassVar
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, write
 from dpreg.base.families import Family
-from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect
+from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect, infer
 from dpreg.estimation.planning.grids import Forecast
-from dpreg.estimation.planning.inference import infer
 from dpreg.estimation.planning.power import exact_error
 from dpreg.estimation.planning.tukey import most_units, plan_tukey
 from dpreg.estimation.planning.tukey_law import distance, released_scale
 
+# What fits without privacy are called.
+_EXACT = {"gaussian": "least squares", "quantile": "quantile regression"}
 MOST_UNITS = 10**9
 MOST_EPSILON = 500.0
 # Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
@@ -32,6 +33,8 @@ class Model:
     """
 
     size: ClassVar[str] = "n"  # The argument of the number of units.
+    # What effects are, at the axis of a plot.
+    of_effects: ClassVar[str] = "slope, in residual standard deviations"
 
     method: str
     family: Family
@@ -50,6 +53,11 @@ class Model:
     def used(self) -> str:
         """The method that is used."""
         return WITH_INFERENCE if self.method == "auto" else self.method
+
+    @property
+    def exact(self) -> str:
+        """What the fit without privacy is called."""
+        return _EXACT.get(self.family.name, "maximum likelihood")
 
     def exact_error(self, n: float, d: int) -> float:
         """Return the standard error of an effect without privacy; infinite with too few units."""

@@ -84,12 +84,7 @@ _TAIL = (0.9, 0.75, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.075, 0.05, 0.04, 0.03, 0.02
 
 
 def release_law(
-    models: int,
-    dimension: int,
-    epsilon: float,
-    depth: int,
-    *,
-    shallowest: bool = False,
+    models: int, dimension: int, epsilon: float, depth: int, *, shallowest: bool = False
 ) -> ReleaseLaw:
     """Simulate the law of a released slope over its estimated standard error.
 
