@@ -17,7 +17,6 @@ from dpreg.base.errors import (
     Options,
     Setting,
     Words,
-    leave_out,
     unknown_name,
     unusable,
     write,
@@ -161,13 +160,6 @@ def refuse_weights(method: str, terms: Terms) -> None:
     if terms.weight is not None:
         problem = (Setting("method", method), " does not support row weights")
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
-
-
-def refuse_bounds(method: str, terms: Terms) -> None:
-    """Refuse public bounds for a method that does not use them."""
-    if terms.bounds:
-        problem = ("is not used by ", Setting("method", method))
-        raise ArgumentError("bounds", problem, leave_out("bounds"))
 
 
 class Procedure(ABC):

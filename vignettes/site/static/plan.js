@@ -215,7 +215,7 @@ function makePlanner(tables) {
     };
   }
 
-  // ---- the law of TukeyEM for normal models: dpreg/estimation/planning/tukey_law.py
+  // ---- the law of TukeyEM for normal models: dpreg/estimation/planning/tukey.py
 
   function logVolumes(models, dimension) {
     const volumes = new Float64Array(Math.floor((models + 1) / 2));

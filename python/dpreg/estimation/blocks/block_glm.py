@@ -59,7 +59,7 @@ def fit_glm_blocks(
     i = int(design.terms.intercept)
     with np.errstate(all="ignore"):
         return np.vstack([
-            _fitted(block_rows(models), family, i, log_spreads=log_spreads)
+            _fitted(block_rows(*models), family, i, log_spreads=log_spreads)
             for models in rows_of_models(design, assignment)
         ])  # fmt: skip
 

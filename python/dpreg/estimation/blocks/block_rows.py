@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.blocks.model_rows import ModelRows
+from dpreg.data.design import Arrays
 
 # Numbers, at most, that are made of some rows at a time.
 _ROOM = 1 << 18
@@ -51,24 +52,23 @@ class BlockRows:
             yield Rows(self.X[at], self.y[at], *self.labels[:, part])
 
 
-def block_rows(models: ModelRows) -> BlockRows:
+def block_rows(arrays: Arrays, assignment: _core.Assignment) -> BlockRows:
     """Return the rows of the units of some models, each of which is a block."""
-    members = np.asarray(models.assignment.members, dtype=np.int64)
-    ends = np.asarray(models.assignment.offsets, dtype=np.int64)
+    members = np.asarray(assignment.members, dtype=np.int64)
+    ends = np.asarray(assignment.offsets, dtype=np.int64)
     sizes = np.diff(ends)
     block_of_unit = np.repeat(np.arange(len(sizes)), sizes)
     lengths, rows = np.ones(len(members), dtype=np.int64), members
-    if models.unit_offsets is not None and models.unit_rows is not None:
-        starts = models.unit_offsets.astype(np.int64)
+    if arrays.unit_offsets is not None and arrays.unit_rows is not None:
+        starts = arrays.unit_offsets.astype(np.int64)
         lengths = np.diff(starts)[members]
-        rows = models.unit_rows.astype(np.int64)[
-            np.repeat(starts[members], lengths) + _within(lengths)
-        ]
+        of_units = np.repeat(starts[members], lengths) + _within(lengths)
+        rows = arrays.unit_rows.astype(np.int64)[of_units]
     unit = np.repeat(np.arange(len(members)), lengths)
     block = block_of_unit[unit]
     place = _within(np.bincount(block, minlength=len(sizes)))
     labels = np.stack([block, place, unit, _within(sizes)[unit]])
-    return BlockRows(len(sizes), models.X, models.y, rows, labels, block_of_unit)
+    return BlockRows(len(sizes), arrays.X, arrays.y, rows, labels, block_of_unit)
 
 
 def _within(lengths: Integers) -> Integers:

@@ -12,8 +12,7 @@ from dpreg.base.arrays import Doubles, Flags
 from dpreg.base.errors import Argument, Setting, Words, leave_out
 from dpreg.base.text import counted
 from dpreg.estimation.base import Allowance, Declined
-from dpreg.estimation.planning.tukey import TukeyPlan, least_units
-from dpreg.estimation.planning.tukey_law import ReleaseLaw
+from dpreg.estimation.planning.tukey import ReleaseLaw, TukeyPlan, least_units
 from dpreg.privacy.certificate import Part
 
 NOT_PASSED = "the fits to the parts of the data did not agree well enough to release one safely"

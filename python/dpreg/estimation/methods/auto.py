@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from dpreg.base.errors import Choice, unusable
+from dpreg.base.errors import ArgumentError, Choice, Setting, leave_out, unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.base.text import counted, share_lost
@@ -19,7 +19,6 @@ from dpreg.estimation.base import (
     Release,
     after_basic,
     needs_delta,
-    refuse_bounds,
     refuse_weights,
     refuse_within,
 )
@@ -97,7 +96,8 @@ class Auto(Method):
         if not self._candidates(terms):
             refuse_within("tukey", terms)
             refuse_weights("tukey", terms)
-            refuse_bounds("tukey", terms)
+            problem = ("is not used by ", Setting("method", "tukey"))
+            raise ArgumentError("bounds", problem, leave_out("bounds"))
         if "tukey" in self._candidates(terms):
             rest = (1 - self.count_share) * epsilon
             self._method("tukey").check(terms, rest, delta / 2, inference=inference)

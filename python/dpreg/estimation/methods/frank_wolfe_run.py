@@ -14,7 +14,7 @@ from dpreg.base.options import is_number
 from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
-from dpreg.privacy.zcdp import zcdp_rho
+from dpreg.privacy.zcdp import bounded_range_rho, zcdp_rho
 
 # Left of delta for the total variation between the drawn laws and those of bounded range, and
 # the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).
@@ -82,7 +82,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
             f"as Gumbel, scale {scale:.4g} on gradient sums",
             sensitivity=_core.vertex_score_range(l1),
             scale=scale,
-            rho=plan.rho_steps,
+            rho=plan.steps * bounded_range_rho(plan.epsilon_step),
         )
     ]
     if plan.after:
@@ -98,7 +98,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
                 f"{plan.margin * scale:.4g}",
                 sensitivity=score_range,
                 scale=scale,
-                rho=plan.rho_screening,
+                rho=plan.choices * bounded_range_rho(plan.epsilon_screen),
             )
         )
     return tuple(parts)

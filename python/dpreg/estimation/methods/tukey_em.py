@@ -38,8 +38,7 @@ from dpreg.estimation.blocks.tukey_report import (
 )
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
-from dpreg.estimation.planning.tukey import TukeyPlan, plan_tukey, small_batch_factor
-from dpreg.estimation.planning.tukey_law import release_law
+from dpreg.estimation.planning.tukey import TukeyPlan, plan_tukey, release_law, small_batch_factor
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.doors import tukey
 from dpreg.estimation.releases.standardisation import magnitudes
@@ -279,7 +278,7 @@ class TukeyEM(Method):
             _core.fit_batches(
                 rows.X,
                 rows.y,
-                rows.assignment,
+                of,
                 unit_offsets=rows.unit_offsets,
                 unit_rows=rows.unit_rows,
                 ridge=ridge,
@@ -287,7 +286,7 @@ class TukeyEM(Method):
                 intercept=layout.intercept,
                 log_spreads=layout.spreads,
             )
-            for rows in rows_of_models(design, assignment)
+            for rows, of in rows_of_models(design, assignment)
         ]
         return np.vstack(fits)
 

@@ -190,20 +190,16 @@ def _nothing(plan: Plan) -> bool:
 
 def _rows(plan: Plan) -> list[tuple[str, str]]:
     link = f", link {plan.family.link}" if plan.family.link in ("probit", "cloglog") else ""
+    released = 1 - plan.declined
     of = [] if plan.family.least_squares else [("family", f"{plan.family.label}{link}")]
     return [
         *of,
         ("method", plan.method),
-        ("released", _chance(plan)),
+        ("released", "almost always" if released > _ALWAYS else f"with probability {released:.3g}"),
         ("standard errors", _width(plan)),
         *_without_privacy(plan),
         ("predictions", _loss(plan)),
     ]
-
-
-def _chance(plan: Plan) -> str:
-    released = 1 - plan.declined
-    return "almost always" if released > _ALWAYS else f"with probability {released:.3g}"
 
 
 def _width(plan: Plan) -> str:

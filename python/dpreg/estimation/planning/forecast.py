@@ -12,8 +12,7 @@ from dpreg.base.families import Family
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect, infer
 from dpreg.estimation.planning.grids import Forecast
 from dpreg.estimation.planning.power import exact_error
-from dpreg.estimation.planning.tukey import most_units, plan_tukey
-from dpreg.estimation.planning.tukey_law import distance, released_scale
+from dpreg.estimation.planning.tukey import distance, most_units, plan_tukey, released_scale
 
 # What fits without privacy are called.
 _EXACT = {"gaussian": "least squares", "quantile": "quantile regression"}
@@ -77,19 +76,16 @@ class Model:
             epsilon *= _loudness(self.family)
             tabulated = "poisson" if self.family.link == "log" else self.family.name
             return expect(tabulated, n, d, epsilon, delta)
-        found = expect(self._predicts(n, d, epsilon, delta), n, d, epsilon, delta)
+        predicts = self.method
+        if predicts == "auto":  # without inference it takes the best one
+            predicts = best_method(TABULATED, n, d, (1 - _COUNT_AUTO) * epsilon, delta)
+        found = expect(predicts, n, d, epsilon, delta)
         if self.method == "tukey":
             released, width = _tukey(n, d, epsilon, delta)
             return Forecast(released, 1 - released, width, found.loss)
         if self.used == WITH_INFERENCE:
             return replace(infer(n, d, epsilon, delta), loss=found.loss)
         return found
-
-    def _predicts(self, n: float, d: int, epsilon: float, delta: float) -> str:
-        """Return the method of predictions: without inference, ``"auto"`` takes the best one."""
-        if self.method != "auto":
-            return self.method
-        return best_method(TABULATED, n, d, (1 - _COUNT_AUTO) * epsilon, delta)
 
     def least_units(self, d: int, epsilon: float, delta: float) -> int | None:
         """Return the fewest units with which it works, to two digits; None: too many."""

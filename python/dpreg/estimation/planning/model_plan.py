@@ -217,7 +217,10 @@ def model_plan(
                 needed = ("is needed if ", Argument(of.size), " is not given")
                 raise ArgumentError(name, needed, write(name, usual), write(of.size, 1_000))
     if effect is not None and ratios:
-        effect = of.tested(_hazard_ratio(effect))
+        ratio = between("effect", effect, 0.0, math.inf, 1.2)
+        if ratio == 1:
+            raise unusable("effect", "a hazard ratio other than 1", effect, write("effect", 1.2))
+        effect = of.tested(ratio)
     asked = answer(of, expected, d, eps, delta, effect=effect, power=power)
     found, size, chance = asked.found, asked.effect, asked.power
     assert chance is not None
@@ -234,10 +237,3 @@ def model_plan(
         classes=getattr(of, "classes", None), treated=getattr(of, "treated", None),
         events=asked.n if ratios else None, event_rate=rate if ratios else None,
     )  # fmt: skip
-
-
-def _hazard_ratio(value: object) -> float:
-    found = between("effect", value, 0.0, math.inf, 1.2)
-    if found == 1:
-        raise unusable("effect", "a hazard ratio other than 1", value, write("effect", 1.2))
-    return found

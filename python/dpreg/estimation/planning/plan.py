@@ -88,7 +88,7 @@ def dp_plan(
 
     Notes
     -----
-    Interpolates the tables that ship with the package; see `auto`, `tabulated` and `tukey_law` in
+    Interpolates the tables that ship with the package; see `auto`, `tabulated` and `tukey` in
     `dpreg.estimation.planning`.  No data, so no budget.
 
     The test has the power of a normal estimate whose standard error is `width` times that of least

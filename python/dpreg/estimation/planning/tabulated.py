@@ -51,9 +51,9 @@ class Tabulated(Model):
     def coefficients(self, d: int) -> float:
         """Return how many a model with d regressors has."""
 
-    @abstractmethod
     def place(self, d: int) -> tuple[float, ...]:
         """Return where it is on the axes."""
+        return tuple(getattr(self, name) for name in self.axes)
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
         if math.isinf(self.exact_error(n, d)):
@@ -91,9 +91,6 @@ class HazardModel(Tabulated):
     def coefficients(self, d: int) -> float:
         return d + INTERVALS
 
-    def place(self, d: int) -> tuple[float, ...]:
-        return (self.rate,)
-
 
 @dataclass(frozen=True, slots=True)
 class ClassModel(Tabulated):
@@ -103,9 +100,6 @@ class ClassModel(Tabulated):
     axes: ClassVar[tuple[str, ...]] = ("classes",)
 
     classes: int = 2
-
-    def place(self, d: int) -> tuple[float, ...]:
-        return (self.classes,)
 
 
 @dataclass(frozen=True, slots=True)

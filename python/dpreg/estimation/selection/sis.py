@@ -103,7 +103,15 @@ class DPSIS(Selector):
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         check_k(k, len(terms.candidates))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
-        _needs_bounds(terms)
+        names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
+        without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
+        if without:
+            such = write("bounds", {without[0]: (Blank("low"), Blank("high")), ...: ...})
+            raise ArgumentError(
+                "bounds",
+                f"the 'sis' selection needs public bounds of {without[0]!r}",
+                (*such, " with an entry for each column and the response"),
+            )
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         if self.top_k == "peel":
@@ -163,16 +171,3 @@ class DPSIS(Selector):
             "the k terms with the largest scores are returned with probability about 95% or "
             "more when each of them leads all others by",
         )  # fmt: skip
-
-
-def _needs_bounds(terms: Terms) -> None:
-    """Refuse columns without bounds, or a response without."""
-    names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
-    without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
-    if without:
-        such = write("bounds", {without[0]: (Blank("low"), Blank("high")), ...: ...})
-        raise ArgumentError(
-            "bounds",
-            f"the 'sis' selection needs public bounds of {without[0]!r}",
-            (*such, " with an entry for each column and the response"),
-        )
