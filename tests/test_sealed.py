@@ -78,7 +78,6 @@ KEEPERS = {
     "estimation/newton/norm_tail.py",
     "estimation/planning/auto.py",
     "estimation/planning/tabulated.py",
-    "estimation/planning/inference.py",
     "estimation/planning/tukey.py",
 }
 # How often a function is given to `Sealed.map`.

@@ -30,8 +30,9 @@ from dpreg.estimation.methods import (
     FrankWolfe as FrankWolfe,
     TukeyEM as TukeyEM,
 )
+from dpreg.estimation.planning.fit_plan import Plan as Plan
 from dpreg.estimation.planning.model_plan import ModelPlan as ModelPlan
-from dpreg.estimation.planning.plan import Plan as Plan, dp_plan as dp_plan
+from dpreg.estimation.planning.plan import dp_plan as dp_plan
 from dpreg.estimation.selection import (
     DPSIS as DPSIS,
     DPKendall as DPKendall,

@@ -20,7 +20,7 @@ from dpreg.data.containers import open_source
 from dpreg.data.design import Terms, read_design
 from dpreg.data.formula import FormulaSpec
 from dpreg.data.problem import pose
-from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.charge import Stratum
 from dpreg.sklearn import DPLinearRegression
 
 LEVELS = {"g": ["a", "b"]}

@@ -117,10 +117,10 @@ def test_models_have_the_same_rows_in_the_same_order(by_unit):
         parts = list(rows_of_models(design, assignment))
         fits.append(
             np.vstack([
-                _core.fit_batches(part.X, part.y, part.assignment, unit_offsets=part.unit_offsets,
+                _core.fit_batches(part.X, part.y, of, unit_offsets=part.unit_offsets,
                                   unit_rows=part.unit_rows, ridge=0.01, refinements=4,
                                   intercept=True, log_spreads=True)
-                for part in parts
+                for part, of in parts
             ])
         )  # fmt: skip
     assert len(parts) > 10

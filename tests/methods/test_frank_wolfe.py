@@ -13,7 +13,7 @@ from unsealed import opened
 import dpreg
 from dpreg.data.design import Design, Terms, Units
 from dpreg.data.sampling import one_row_a_unit
-from dpreg.estimation.methods.frank_wolfe import _scaled
+from dpreg.estimation.methods.frank_wolfe import _unit_rows
 from dpreg.estimation.planning.frank_wolfe import default_steps
 from dpreg.estimation.releases.scaling import scaling_from_bounds
 from dpreg.estimation.releases.standardisation import Standardisation
@@ -175,7 +175,7 @@ def test_units_of_many_rows_count_once():
 BOUNDS_TOP = {k: np.full(30_000, v[1]) for k, v in BOUNDS.items()}
 
 
-def test_units_are_averaged_after_clipping():
+def test_units_are_averaged_after_clipping(monkeypatch):
     terms = Terms("y", ("x",), True)
     units = Units.from_labels(np.array([7, 3, 7, 7]))
     design = Design.of(
@@ -183,7 +183,8 @@ def test_units_are_averaged_after_clipping():
     )
     bounds = np.array([[-1.0, 1.0], [-1.0, 1.0]])
     rows = opened(one_row_a_unit(design, bounds).arrays())
-    X, y = _scaled(rows, scaling_from_bounds(bounds, intercept=True), intercept=True)
+    monkeypatch.setattr("dpreg._core.DenseUnitDesign", np.array)
+    X, y = _unit_rows(rows, scaling_from_bounds(bounds, intercept=True), intercept=True)
     assert X.tolist() == [[0.5, 1.0], [0.0, 1.0]]
     assert y.tolist() == pytest.approx([1.0, 1 / 3])
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.estimation.blocks.model_vector import _with_intercept
+from dpreg.estimation.blocks.tukey_report import _with_intercept
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

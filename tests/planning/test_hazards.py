@@ -30,8 +30,9 @@ def test_the_table_has_every_cell_of_the_script():
     cells = [tuple(map(float, row.split(",")[:2])) for row in rows]
     each = [events / (made.INTERVALS + made.COVARIATES) for events in made.EVENTS]
     assert cells == list(itertools.product(each, made.RATES))
-    axes, excess, released = table("survival", ("rate",))
-    assert excess.shape == released.shape == tuple(map(len, axes))
+    grid = table("survival", ("rate",))
+    excess, released = grid.excess, grid.released
+    assert excess.shape == released.shape == tuple(map(len, grid.axes))
     assert np.isfinite(excess).all()
     assert np.all(np.diff(excess, axis=0) <= 0)
     assert np.all(np.diff(released, axis=0) >= 0)

@@ -11,7 +11,7 @@ from scipy import stats
 from tables import inference as made
 
 import dpreg
-from dpreg.estimation.planning.inference import _falling, infer, inference_table
+from dpreg.estimation.planning.auto import _falling, infer, inference_table
 from dpreg.estimation.planning.power import exact_error, power_of
 
 ALPHA = 1e-6

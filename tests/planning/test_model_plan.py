@@ -14,7 +14,7 @@ from tables.survival import DELTA
 
 import dpreg
 from dpreg.base.errors import ArgumentError
-from dpreg.estimation.planning.curves import power_curve, width_curve
+from dpreg.estimation.planning.planned import power_curve, width_curve
 from dpreg.estimation.planning.power import power_of
 from dpreg.estimation.planning.tabulated import (
     EffectModel,
@@ -51,9 +51,9 @@ def test_the_tables_have_every_cell_of_their_scripts(model):
     assert header == ",".join(columns)
     cells = [tuple(map(float, row.split(",")[: len(axes)])) for row in rows]
     assert cells == list(itertools.product(*axes))
-    ends, excess, released = table(model.name, model.axes)
-    assert excess.shape == released.shape == tuple(map(len, ends))
-    assert np.isfinite(excess).all()
+    grid = table(model.name, model.axes)
+    assert grid.excess.shape == grid.released.shape == tuple(map(len, grid.axes))
+    assert np.isfinite(grid.excess).all()
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
@@ -213,11 +213,11 @@ def test_plans_are_drawn(family):
     found = planned(family)
     axes = found.plot()
     assert axes.get_title(loc="left") == found.title
-    assert found.exact in axes.get_ylabel()
+    assert found.model.exact in axes.get_ylabel()
     axes = found.plot(of="power")
     point = axes.lines[-1]
     assert point.get_xydata().tolist() == [[found.effect, found.power]]
-    assert axes.get_xlabel() == found.of_effects
+    assert axes.get_xlabel() == found.model.of_effects
     with pytest.raises(ArgumentError, match="width"):
         found.plot(of="loss")
 

@@ -12,7 +12,6 @@ from scipy import stats
 
 import dpreg
 from dpreg.estimation.planning.power import exact_error, least_effect, power_of
-from dpreg.estimation.planning.wording import as_html
 
 ALPHA = 1e-6
 METHODS = ("auto", "tukey", "adassp", "boosted_adassp", "moments")
@@ -133,7 +132,7 @@ def test_the_first_sentence_is_about_inference(arguments, first):
     shown = {name: getattr(plan, name) for name in ("n", "eps", "effect", "power")}
     assert text.startswith(first.format(**shown))
     assert "Plan for " in text
-    assert as_html(plan).startswith(f"<div><p><strong>{first.format(**shown)}")
+    assert plan._repr_html_().startswith(f"<div><p><strong>{first.format(**shown)}")
 
 
 def test_families_have_no_effects_and_still_speak_of_inference_first():

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import dpreg
-from dpreg.privacy.accounting import Basic, Concentrated, Gaussian, sums
-from dpreg.privacy.cost import Cost
+from dpreg.privacy.cost import Basic, Concentrated, Cost, Gaussian, sums
 from dpreg.privacy.gdp import bounded_range_mu, gdp_delta, gdp_epsilon, gdp_mu, pure_mu
 from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_delta, zcdp_epsilon
 

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 import dpreg
 from dpreg.base.errors import BudgetError
 from dpreg.privacy.account import Account, composed
-from dpreg.privacy.accounting import Basic, Concentrated, Gaussian, sums
-from dpreg.privacy.charge import Charge
-from dpreg.privacy.cost import Cost
+from dpreg.privacy.charge import Charge, Stratum
+from dpreg.privacy.cost import Basic, Concentrated, Cost, Gaussian, sums
 from dpreg.privacy.ledger import MemoryLedger
-from dpreg.privacy.stratum import Stratum
 
 REGIONS = ("north", "south")
 NORTH, SOUTH = (Stratum("region", REGIONS, i) for i in range(2))

@@ -20,9 +20,8 @@ from dpreg.base.errors import BudgetError, FormulaError, SchemaError
 from dpreg.data import source
 from dpreg.data.matrix import ModelMatrix, Records
 from dpreg.data.problem import pose
-from dpreg.privacy.charge import Charge
+from dpreg.privacy.charge import Charge, Stratum
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.stratum import Stratum
 
 REGIONS = ("north", "south")
 NORTH, SOUTH = (Stratum("region", REGIONS, i) for i in range(2))

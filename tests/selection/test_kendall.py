@@ -12,7 +12,7 @@ from oracles import exponential_choice
 
 import dpreg
 from dpreg import _core
-from dpreg.estimation.selection.rounds import plan_rounds
+from dpreg.estimation.selection.base import plan_rounds
 
 
 def frame(n=4000, seed=1):

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from dpreg.estimation.planning import auto, forecast, inference, plan, tabulated, tukey
+from dpreg.estimation.planning import auto, forecast, plan, tabulated, tukey
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
 
 __all__ = ["tables"]
@@ -35,15 +35,15 @@ def tables() -> str:
         }
         for method in (*auto.TABULATED, *auto.OTHERS)
     }
-    table = inference.inference_table()
+    table = auto.inference_table()
     models = {}
     for of in (tabulated.HazardModel, tabulated.OrdinalModel, tabulated.MultinomialModel,
                tabulated.EffectModel):  # fmt: skip
-        axes, excess, released = tabulated.table(of.name, of.axes)
+        grid = tabulated.table(of.name, of.axes)
         models[of.name] = {
-            "axes": [axis.tolist() for axis in axes],
-            "excess": excess.tolist(),
-            "released": released.tolist(),
+            "axes": [axis.tolist() for axis in grid.axes],
+            "excess": grid.excess.tolist(),
+            "released": grid.released.tolist(),
         }
     (dimensions, deltas, multiples), entries = tukey._table()
     return json.dumps(

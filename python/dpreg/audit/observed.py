@@ -9,14 +9,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpreg.calls.isolation import redirected
 from dpreg.calls.lm import dp_lm
 from dpreg.data.design import Design
-from dpreg.estimation.base import Release
+from dpreg.estimation.base import Method, Release
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
@@ -26,12 +26,12 @@ _EPSILON, _DELTA = 1.0, 1e-4
 
 
 @dataclass(slots=True)
-class Probe:
+class Probe(Method):
     """A method that reads every record and releases nothing of them."""
 
     holds_rows = uses_bounds = True
 
-    name: str = "probe"
+    name: ClassVar[str] = "probe"
     seen: list[Design] = field(default_factory=list)
 
     def check(self, *arguments: Any, **named: Any) -> None:

@@ -63,7 +63,7 @@ def is_number(value: object) -> TypeGuard[float]:
     return True
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Whether a value is an integer, of Python or numpy."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 

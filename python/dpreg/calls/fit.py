@@ -26,9 +26,8 @@ from dpreg.data.design import Terms
 from dpreg.data.observations import memory_to_hold
 from dpreg.estimation.base import Declined, Method, Release, with_offsets
 from dpreg.estimation.inference.estimand import clipping_note
-from dpreg.estimation.methods import method_from
+from dpreg.estimation.methods import check_extras, method_for, method_from
 from dpreg.estimation.methods.auto import Auto
-from dpreg.estimation.methods.families import check_extras, method_for
 from dpreg.estimation.selection import selector_from
 from dpreg.estimation.selection.base import Selector
 from dpreg.estimation.selection.stage import first_stage

@@ -12,7 +12,7 @@ from dpreg.base.families import Family
 from dpreg.base.text import counted
 from dpreg.data.schema import LIST, Schema
 from dpreg.estimation.releases.residuals import Extras
-from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.charge import Stratum
 
 # In the text of a response: it is true or false.
 _COMPARED = re.compile(r"[<>!=]=|[<>]")

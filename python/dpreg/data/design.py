@@ -19,8 +19,8 @@ from dpreg.data.partitioned import PartitionedRows, PartitionedSource
 from dpreg.data.roles import Weights, weight_name
 from dpreg.data.source import RowSource
 from dpreg.data.units import StratumRows, UnitNumbers, Units
+from dpreg.privacy.charge import Stratum
 from dpreg.privacy.sealed import Counts, Sealed, opened
-from dpreg.privacy.stratum import Stratum
 
 _NO_LABELS = np.empty(0, dtype=np.int64)
 

@@ -15,7 +15,7 @@ from dpreg.data.formula import Rows
 from dpreg.data.roles import Weights, usable_weights
 from dpreg.data.schema import Schema
 from dpreg.data.within import within_terms, within_units
-from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.charge import Stratum
 
 _INTERCEPT = "Intercept"
 # With a bracket behind them, the names of offsets and of weights among those of regressors.

@@ -19,7 +19,7 @@ from dpreg.data.roles import Weights, check_stratum, check_unit, check_weight_co
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import RowSource
 from dpreg.data.within import within_terms, within_units
-from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.charge import Stratum
 
 
 @dataclass(frozen=True, slots=True)

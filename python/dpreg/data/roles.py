@@ -19,7 +19,7 @@ from dpreg.base.errors import (
 )
 from dpreg.base.options import is_number
 from dpreg.data.schema import Schema, no_column
-from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.charge import Stratum
 
 # Squares of ratios of limits must be doubles.
 _LARGEST = 1e60

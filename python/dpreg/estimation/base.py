@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError, BudgetError, Setting, Words, leave_out, unusable, write
+from dpreg.base.errors import (
+    ArgumentError,
+    BudgetError,
+    Options,
+    Setting,
+    Words,
+    unknown_name,
+    unusable,
+    write,
+)
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.estimation.inference.residuals import Diagnostics, FitStats
 from dpreg.estimation.inference.start import Start
+from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
@@ -97,30 +109,29 @@ def with_offsets(release: Release, terms: Terms) -> Release:
     release: without them.
     terms: with them.
     """
-    given = [int(terms.intercept) + j for j in terms.given]
     size = len(terms.coefficients)
-    others = [j for j in range(size) if j not in given]
-    params, sampling, covariance = np.ones(size), np.zeros(size), np.zeros((size, size))
-    clipping = np.zeros(size)
-    params[others] = release.params
-    if release.covariance is not None:
-        covariance[np.ix_(others, others)] = release.covariance
-    if release.sampling is not None:
-        sampling[others] = release.sampling
-    if release.clipping is not None:
-        clipping[others] = release.clipping
-    known = [j - terms.intercept for j in others if j >= terms.intercept]
-    limits = np.full((len(terms.regressors) + 1, 2), np.nan)
+    others = np.setdiff1d(np.arange(size), [int(terms.intercept) + j for j in terms.given])
+
+    def among(values: Doubles | None, known: float) -> Doubles | None:
+        if values is None:
+            return None
+        found = np.full((size,) * values.ndim, known)
+        found[np.ix_(*[others] * values.ndim)] = values
+        return found
+
+    params, limits = among(release.params, 1.0), None
+    assert params is not None
     if release.limits is not None:
-        limits[known] = release.limits[:-1]
+        # Where the response lies says nothing about what an offset is added to.
+        limits = np.full((len(terms.regressors) + 1, 2), np.nan)
+        limits[others[others >= terms.intercept] - terms.intercept] = release.limits[:-1]
     return replace(
         release,
         params=params,
-        covariance=None if release.covariance is None else covariance,
-        sampling=None if release.sampling is None else sampling,
-        clipping=None if release.clipping is None else clipping,
-        # Where the response lies says nothing about what an offset is added to.
-        limits=None if release.limits is None else limits,
+        covariance=among(release.covariance, 0.0),
+        sampling=among(release.sampling, 0.0),
+        clipping=among(release.clipping, 0.0),
+        limits=limits,
     )
 
 
@@ -151,35 +162,56 @@ def refuse_weights(method: str, terms: Terms) -> None:
         raise ArgumentError("method", problem, write("method", "boosted_adassp"))
 
 
-def refuse_bounds(method: str, terms: Terms) -> None:
-    """Refuse public bounds for a method that does not use them."""
-    if terms.bounds:
-        problem = ("is not used by ", Setting("method", method))
-        raise ArgumentError("bounds", problem, leave_out("bounds"))
+class Procedure(ABC):
+    """A private regression or selection, by its options."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]  # As `dp_lm(method=...)`, or `select`, spells it.
+    holds_rows: ClassVar[bool] = False  # Whether all rows have to be in memory.
+    uses_bounds: ClassVar[bool] = True  # Whether public bounds of columns are used.
 
 
-class Method(Protocol):
+class Method(Procedure):
     """A private regression: frozen options and `release`."""
 
-    @property
-    def name(self) -> str:
-        """As `dp_lm(method=...)` spells it."""
+    __slots__ = ()
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
+        needs_delta(self.name, delta)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
         """Say what a release with this allowance costs at most, from public numbers alone."""
+        return releases_cost(epsilon, delta)
 
-    @property
-    def holds_rows(self) -> bool:
-        """Tell whether all rows have to be in memory."""
-
-    @property
-    def uses_bounds(self) -> bool:
-        """Whether public bounds of columns are used."""
-
+    @abstractmethod
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
         """Spend the allowance."""
+
+
+T = TypeVar("T", bound=Procedure)
+
+
+def options_from(
+    argument: str, given: str | T, known: Mapping[str, type[T]], does: str, example: str
+) -> T:
+    """Return the procedure that a name or an options object stands for.
+
+    does: the function that such an object has.
+    example: a name for messages.
+    Raises ValueError if it is neither, naming `argument`.
+    """
+    if isinstance(given, str):
+        if given not in known:
+            raise unknown_name(argument, given, known)
+        return known[given]()
+    if isinstance(given, type) and given in known.values():
+        made = Options(argument, given.name, given.__name__)
+        raise ArgumentError(argument, "must be an object, not its class", ("write ", made))
+    if not callable(getattr(given, does, None)) or isinstance(given, type):
+        such = Options(argument, example, known[example].__name__)
+        raise unusable(argument, ("a name or an options object such as ", such), given)
+    return given

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design, Terms
@@ -58,8 +56,3 @@ def design_of(X: Any, y: Any, *, intercept: bool = True) -> Design:
     response = response_of(y, len(matrix))
     names = tuple(f"x{j}" for j in range(matrix.shape[1]))
     return Design.of(matrix, response, Terms("y", names, intercept))
-
-
-def indices(columns: Sequence[int]) -> NDArray[np.intp]:
-    """Return column positions as an array that indexes arrays."""
-    return np.asarray(columns, dtype=np.intp)

@@ -18,7 +18,6 @@ from dpreg.estimation.methods.frank_wolfe_run import (
     check_l1,
     plan_parts,
     run_plan,
-    screen_from,
 )
 from dpreg.estimation.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
 from dpreg.mechanisms._inputs import doubles, response_of
@@ -148,9 +147,9 @@ def dp_frank_wolfe(
     spending = Allowance(epsilon, delta, bits)
     design = _unit_design(X)
     rows = Sealed(UnitRows(design, response_of(y, design.rows)))
-    plan = plan_frank_wolfe(rho, design.cols, check_steps(steps), screen_from(screen))
+    plan = plan_frank_wolfe(rho, design.cols, check_steps(steps), screen)
     first = _core.random_start(design.cols, bits) if start == "random" else None
-    run = run_plan(rows, check_l1(l1), plan, screen_from(screen), bits, first)
+    run = run_plan(rows, check_l1(l1), plan, bits, first)
     parts = plan_parts(plan, l1)
     public = ("number and kind of columns", "eps, delta and all options")
     privacy = certified(spending, "dp_frank_wolfe", "zCDP", parts, public=public)
@@ -243,18 +242,16 @@ def adp_screen(
 
 def _unit_design(X: Any) -> _core.UnitDesign:
     """Return X, dense or scipy.sparse, clipped to [-1, 1] on the grid of cells."""
-    if hasattr(X, "tocsr"):
-        _check_columns(X.shape)
-        rows = X.tocsr()
-        cells = doubles("X.data", rows.data, 1)
-        return _core.SparseUnitDesign(rows.indptr, rows.indices, cells, rows.shape[1])
-    values = doubles("X", X, 2)
-    _check_columns(values.shape)
-    return _core.DenseUnitDesign(values)
-
-
-def _check_columns(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        raise ValueError(f"X must have two dimensions, rows and columns, not {len(shape)}")
-    if not 1 <= shape[1] <= _MAX_COLUMNS:
-        raise ValueError(f"X must have at least one column and fewer than 2**31, got {shape[1]}")
+    sparse = hasattr(X, "tocsr")
+    values = X if sparse else doubles("X", X, 2)
+    axes = len(values.shape)
+    if axes != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns, not {axes}")
+    columns = values.shape[1]
+    if not 1 <= columns <= _MAX_COLUMNS:
+        raise ValueError(f"X must have at least one column and fewer than 2**31, got {columns}")
+    if not sparse:
+        return _core.DenseUnitDesign(values)
+    rows = X.tocsr()
+    cells = doubles("X.data", rows.data, 1)
+    return _core.SparseUnitDesign(rows.indptr, rows.indices, cells, columns)

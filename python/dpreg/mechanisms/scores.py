@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.base.errors import shown
 from dpreg.estimation.selection.base import check_choice, check_k
-from dpreg.mechanisms._inputs import doubles, indices
+from dpreg.estimation.selection.sis import NOISE
+from dpreg.mechanisms._inputs import doubles
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
 
-_NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
 # Beyond, gaps between scores in units of their sensitivity are no doubles: the core refuses.
 _LEAST_SENSITIVITY, _LARGEST_SENSITIVITY = 1e-150, 1e150
 
@@ -89,7 +89,7 @@ def peel(
         epsilon=epsilon,
         bits=bit_source(rng),
     )
-    return indices([int(i) for i in chosen])
+    return np.asarray(chosen, dtype=np.intp)
 
 
 def canonical_lipschitz(
@@ -143,7 +143,7 @@ def canonical_lipschitz(
     """
     values, epsilon = doubles("scores", scores, 1), check_epsilon(eps)
     k = check_k(k, len(values), "scores")
-    if noise not in _NOISE:
+    if noise not in NOISE:
         raise ValueError(f"noise must be 'exponential' or 'gumbel', got {shown(noise)}")
     chosen = _core.canonical_lipschitz(
         values,
@@ -151,10 +151,10 @@ def canonical_lipschitz(
         range=_range_of(sensitivity, one_sided=one_sided, score_range=score_range),
         epsilon=epsilon,
         gamma=gamma,
-        noise=_NOISE[noise],
+        noise=NOISE[noise],
         bits=bit_source(rng),
     )
-    return indices([int(i) for i in chosen])
+    return np.asarray(chosen, dtype=np.intp)
 
 
 def _range_of(sensitivity: float, *, one_sided: bool, score_range: float | None) -> float:

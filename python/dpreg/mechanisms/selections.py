@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from dpreg.data.design import Design
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage
 from dpreg.estimation.selection.base import Selector
-from dpreg.mechanisms._inputs import design_of, indices
+from dpreg.mechanisms._inputs import design_of
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.checks import check_epsilon
 
@@ -133,7 +133,6 @@ def dp_sis(
     [1]
     """
     design = design_of(X, y)
-    check_epsilon(eps)
     columns = _pairs("x_bounds", x_bounds, len(design.terms.names))
     bounds = dict(zip(design.terms.names, columns, strict=True))
     (bounds[design.terms.response],) = _pairs("y_bounds", y_bounds, 1)
@@ -192,21 +191,15 @@ def sub_lasso(
     [1]
     """
     design = design_of(X, y)
-    check_epsilon(eps)
-    selector: Selector
-    if models in ("n/k", "n/d"):
-        batch: Literal["k", "d"] = "k" if models == "n/k" else "d"
-        selector = SubLasso(
-            batch=batch, penalty=penalty, partition=partition, count_share=count_share
-        )
-    elif isinstance(models, str) and models != "sqrt(n)":
+    if isinstance(models, str) and models not in ("sqrt(n)", "n/k", "n/d"):
         wanted = "an integer, 'sqrt(n)', 'n/k' or 'n/d'"
         raise ValueError(f"models must be {wanted}, got {shown(models)}")
-    else:
-        number = None if isinstance(models, str) else models
-        selector = TwoStage(
-            models=number, penalty=penalty, partition=partition, count_share=count_share
-        )
+    number = None if isinstance(models, str) else models
+    selector = TwoStage(
+        models=number, penalty=penalty, partition=partition, count_share=count_share
+    )
+    if models in ("n/k", "n/d"):
+        selector = SubLasso(**asdict(selector), batch="k" if models == "n/k" else "d")
     return _chosen(selector, design, k, eps, rng)
 
 
@@ -217,7 +210,7 @@ def _chosen(
     epsilon = check_epsilon(eps)
     selector.check(design.terms, k, epsilon, 0.0)
     found = selector.select(design, k, Allowance(epsilon, 0.0, bit_source(rng)))
-    return indices(found.chosen)
+    return np.asarray(found.chosen, dtype=np.intp)
 
 
 def _pairs(name: str, bounds: Any, d: int) -> list[tuple[float, float]]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal
+from typing import TypeVar
 
 from dpreg.base.errors import BudgetError, got
 from dpreg.base.levels import Level
-from dpreg.privacy.accounting import Accounting, Sums, sums
 from dpreg.privacy.charge import (
     Charge,
     Entry,
     Status,
+    Stratum,
     charges_from,
     outcome_of,
-    partition_entry,
     partitions_from,
 )
-from dpreg.privacy.cost import Cost
+from dpreg.privacy.cost import Accounting, Cost, Sums, sums
 from dpreg.privacy.ledger import FileLedger, Ledger, untrusted
-from dpreg.privacy.stratum import Stratum
 from dpreg.privacy.totals import cost_from, shortage
+
+T = TypeVar("T")
 
 
 def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | None = None) -> Sums:
@@ -49,6 +51,17 @@ def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | No
     return found
 
 
+def shares_of(accounting: Accounting, charges: Sequence[Charge]) -> tuple[str, list[float]]:
+    """Return the name of the first sum, and by what share of its limit each charge raised it.
+
+    A charge of a stratum that has spent less than another one raises it by nothing.
+    """
+    name, limit = next(iter(accounting.limits.items()))
+    totals = [composed(accounting, charges[:count])[name] for count in range(len(charges) + 1)]
+    steps = itertools.pairwise(totals)
+    return name, [float((after - before) / limit) for before, after in steps]
+
+
 class Account:
     """Charges against a total.
 
@@ -64,33 +77,26 @@ class Account:
         self.accounting = accounting
         self._ledger = ledger
         self._user = _who() if user is None else user
-        self._charges(ledger.entries())
+        self._read(charges_from, ledger.entries())
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """All charges so far, oldest first."""
-        return self._charges(self._ledger.entries())
+        return self._read(charges_from, self._ledger.entries())
 
     @property
     def partitions(self) -> Mapping[str, tuple[Level, ...]]:
         """The levels of each column that was declared to divide the units."""
-        try:
-            return partitions_from(self._ledger.entries())
-        except ValueError as error:
-            raise untrusted(self._path, str(error)) from None
+        return self._read(partitions_from, self._ledger.entries())
 
-    def spent(self, of: Stratum | None = None) -> tuple[float, float]:
-        """Return epsilon and delta of all releases that a unit, or one of a stratum, may be in."""
-        return self.accounting.spent(composed(self.accounting, self.charges, of))
-
-    def remaining(self, of: Stratum | None = None) -> tuple[float, float]:
-        """Return epsilon and delta of the largest release, or one from a stratum, that fits."""
-        return self.accounting.remaining(composed(self.accounting, self.charges, of))
+    def sums(self, of: Stratum | None) -> Sums:
+        """Return what all releases come to that a unit, or one of a stratum, may be in."""
+        return composed(self.accounting, self.charges, of)
 
     def declare(self, column: str, levels: tuple[Level, ...]) -> None:
         """Enter a partition, unless its column was declared already."""
         if column not in self.partitions:
-            entry = partition_entry(column, levels, now())
+            entry = Entry({"partition": column, "levels": list(levels), "time": now()})
             # Another process may have declared it in between.
             self._ledger.append(entry, lambda entries: column not in partitions_from(entries[:-1]))
 
@@ -115,8 +121,7 @@ class Account:
         charge = Charge(label, cost, 0, *told, stratum=of, unit=unit)
         number = self._ledger.append(charge.entry(), self._allows)
         if number is None:
-            spent = composed(self.accounting, self.charges, of)
-            raise shortage(label, self.accounting, self.accounting.amounts(cost), spent)
+            raise shortage(label, self.accounting, self.accounting.amounts(cost), self.sums(of))
         return number
 
     def settle(self, number: int, status: Status, paid: Cost, certificate: str = "") -> None:
@@ -136,15 +141,15 @@ class Account:
     def verify(self, seal: str | None) -> int:
         """Read the whole ledger again; see `Budget.verify`."""
         hashes = self.hashes
-        self._charges(self._ledger.entries())
+        self._read(charges_from, self._ledger.entries())
         if seal is not None and seal not in hashes:
             why = f"what it held when {seal!r} was its seal is missing"
             raise untrusted(self._path, why)
         return max(0, len(hashes) - 1)
 
-    def _charges(self, entries: tuple[Entry, ...]) -> tuple[Charge, ...]:
+    def _read(self, of: Callable[[tuple[Entry, ...]], T], entries: tuple[Entry, ...]) -> T:
         try:
-            return charges_from(entries)
+            return of(entries)
         except ValueError as error:
             raise untrusted(self._path, str(error)) from None
 
@@ -153,7 +158,7 @@ class Account:
         return self._ledger.path if isinstance(self._ledger, FileLedger) else "memory"
 
     def _allows(self, entries: tuple[Entry, ...]) -> bool:
-        spent = composed(self.accounting, self._charges(entries))
+        spent = composed(self.accounting, self._read(charges_from, entries))
         return all(spent[name] <= limit for name, limit in self.accounting.limits.items())
 
 
@@ -180,7 +185,7 @@ class Spendable:
 
         Of a stratum: of all releases that one of its units may be in.
         """
-        return self.account.spent(self.stratum)
+        return self.account.accounting.spent(self.account.sums(self.stratum))
 
     @property
     def remaining(self) -> tuple[float, float]:
@@ -189,7 +194,7 @@ class Spendable:
         With "gdp" and "zcdp" that of one release by Gaussian noise, such as a fit by
         ``"boosted_adassp"``; several smaller ones have more.  A stratum may have more too.
         """
-        return self.account.remaining(self.stratum)
+        return self.account.accounting.remaining(self.account.sums(self.stratum))
 
     def spend(
         self, label: str, eps: float | None = None, delta: float = 0.0, *, mu: float | None = None

@@ -6,10 +6,9 @@ that needs it.  Nothing here or below uses numpy's generators on the private sid
 
 from __future__ import annotations
 
-import operator
-
 from dpreg import _core
 from dpreg.base.errors import Value, leave_out, unusable, write
+from dpreg.base.options import is_whole
 
 # The `rng` argument of public functions: a seed, or a source of bits.
 Rng = int | _core.BitSource
@@ -27,14 +26,10 @@ def bit_source(rng: Rng | None) -> _core.BitSource:
         return _core.SystemBits()
     if isinstance(rng, _core.BitSource):
         return rng
-    try:
-        seed = operator.index(rng)
-    except TypeError:
-        seed = -1
-    if isinstance(rng, bool) or not 0 <= seed < 2**64:
+    if not is_whole(rng) or not 0 <= rng < 2**64:
         wanted = (
             Value(None), " (private), an integer in [0, 2**64) for a reproducible result that is "
             "not private, or a dpreg bit source",
         )  # fmt: skip
         raise unusable("rng", wanted, rng, write("rng", 1), leave_out("rng"))
-    return _core.TestBits(seed)
+    return _core.TestBits(int(rng))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +11,11 @@ from dpreg.base.errors import BudgetError, got
 from dpreg.base.keywords import hinted
 from dpreg.base.later import Axes, pd
 from dpreg.base.levels import Level
-from dpreg.base.text import drawn
-from dpreg.privacy.account import Account, Spendable, now
-from dpreg.privacy.charge import Charge
+from dpreg.base.text import counted, drawn
+from dpreg.privacy.account import Account, Spendable, composed, now, shares_of
+from dpreg.privacy.charge import Charge, columns_of
 from dpreg.privacy.ledger import FileLedger, MemoryLedger
 from dpreg.privacy.partition import Partition, declaration
-from dpreg.privacy.statement import frame_of, line_of, page_of, shares_of
 from dpreg.privacy.totals import accounting_from, accounting_of, check_header
 
 # When nobody says.
@@ -224,7 +224,7 @@ class Budget(Spendable):
             Columns time, user, data, label, formula, method, eps, delta, mu, rho, failure, status,
             stratum and unit; mu and rho hold except for events of probability `failure`.
         """
-        return frame_of(self.charges)
+        return pd.DataFrame(columns_of(self.charges))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what each release took, and what is left; needs matplotlib."""
@@ -233,7 +233,15 @@ class Budget(Spendable):
         return drawn("plot_shares", [c.label for c in charges], shares, name, repr(self), ax)
 
     def _repr_html_(self) -> str:
-        return page_of(self.account.accounting, self.charges)
+        return f"<p>{html.escape(repr(self))}</p>\n" + self.to_frame().to_html(na_rep="")
 
     def __repr__(self) -> str:
-        return line_of(self.account.accounting, self.charges)
+        accounting, charges = self.account.accounting, self.charges
+        found = composed(accounting, charges)
+        totals = ", ".join(f"{name}={value:g}" for name, value in accounting.typed.items())
+        left = "eps={:.6g}, delta={:g} left".format(*accounting.remaining(found))
+        after = f"after {counted(len(charges), 'charge')}"
+        if accounting.name == "basic":
+            return f"Budget({totals}): {left} {after}"
+        spent = "eps={:.4g}, delta={:g} spent".format(*accounting.spent(found))
+        return f"Budget({totals}, accounting={accounting.name!r}): {spent}, {left} {after}"

@@ -1,20 +1,53 @@
-"""One line of a ledger: what a release was, what it may cost, and what became of it."""
+"""One line of a ledger: what a release was, of which units, what it costs, what became of it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from dpreg.base.levels import Level
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.stratum import Stratum
 
 Status = Literal["charged", "released", "declined"]
 
 _FIELDS = [f.name for f in fields(Cost)]
+# Columns of a table of charges, and what is in them: of the charge, or of what was paid.
+_WORDS = ("time", "user", "data", "label", "formula", "method")
+AMOUNTS = {"eps": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho", "failure": "failure"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """The units whose rows have one of the declared levels in a column.  Public."""
+
+    column: str
+    levels: tuple[Level, ...]  # Of all strata of this column, as they were declared.
+    position: int  # Of the level of this one.
+
+    @property
+    def level(self) -> Level:
+        """What the column says of the units of this stratum."""
+        return self.levels[self.position]
+
+    def __str__(self) -> str:
+        return f"{self.column} = {self.level!r}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a ledger keeps of it; the levels are in the declaration."""
+        return {"column": self.column, "position": self.position}
+
+    @classmethod
+    def from_dict(cls, content: Any, declared: Mapping[str, tuple[Level, ...]]) -> Self:
+        """Read what `to_dict` wrote; a ValueError if no such stratum was declared."""
+        if isinstance(content, Mapping) and list(content) == ["column", "position"]:
+            column, position = content["column"], content["position"]
+            levels = declared.get(column, ()) if isinstance(column, str) else ()
+            if type(position) is int and 0 <= position < len(levels):
+                return cls(column, levels, position)
+        raise ValueError("a stratum was not declared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +142,21 @@ class Charge:
 _TOLD = ("time", "user", "data", "formula", "method", "unit")
 
 
+def columns_of(charges: Sequence[Charge]) -> dict[str, list[Any]]:
+    """Return the columns of `Budget.to_frame`: texts, and amounts of what was paid."""
+    return {
+        **{name: [getattr(c, name) for c in charges] for name in _WORDS},
+        **{name: [getattr(c.paid, of) for c in charges] for name, of in AMOUNTS.items()},
+        "status": [c.status for c in charges],
+        "stratum": ["" if c.stratum is None else str(c.stratum) for c in charges],
+        "unit": [c.unit for c in charges],
+    }
+
+
 def outcome_of(number: int, status: Status, paid: Cost, certificate: str, time: str) -> Entry:
     """Return what a ledger keeps of the outcome of charge `number`."""
     content = {"outcome": number, "status": status, "cost": asdict(paid), "time": time}
     return Entry(content, certificate)
-
-
-def partition_entry(column: str, levels: tuple[Level, ...], time: str) -> Entry:
-    """Return what a ledger keeps of the declaration of a partition."""
-    return Entry({"partition": column, "levels": list(levels), "time": time})
 
 
 def partitions_from(entries: Iterable[Entry]) -> dict[str, tuple[Level, ...]]:

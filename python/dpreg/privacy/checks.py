@@ -7,14 +7,13 @@ import math
 from dpreg.base.errors import BudgetError, Words, got, write
 from dpreg.base.options import is_number
 
+_LIMITS = {"mu": (1e-9, 30.0), "rho": (1e-18, 400.0)}
+
 
 def _real(name: str, value: object, example: float) -> float:
     if not is_number(value):
         raise _refused(name, "must be a number", value, write(name, example))
-    try:
-        return float(value)
-    except OverflowError:
-        raise BudgetError(name, "must be a number that fits a double") from None
+    return float(value)
 
 
 def _refused(name: str, problem: str, value: object, *suggestion: Words) -> BudgetError:
@@ -54,18 +53,9 @@ def check_delta(value: object) -> float:
     return delta
 
 
-def check_mu(value: object) -> float:
-    """Return `value` as a float if it is a valid mu: at least 1e-9, at most 30."""
-    return _between("mu", value, 1e-9, 30.0)
-
-
-def check_rho(value: object) -> float:
-    """Return `value` as a float if it is a valid rho: at least 1e-18, at most 400."""
-    return _between("rho", value, 1e-18, 400.0)
-
-
-def _between(name: str, value: object, least: float, most: float) -> float:
-    amount = _real(name, value, 0.5)
+def check_amount(name: str, value: object) -> float:
+    """Return `value` as a float if it is a valid mu or rho, as `name` says."""
+    (least, most), amount = _LIMITS[name], _real(name, value, 0.5)
     if not least <= amount <= most:
         raise _refused(name, f"must be between {least:g} and {most:g}", value)
     return amount

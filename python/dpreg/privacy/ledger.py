@@ -147,7 +147,7 @@ class FileLedger:
         if not os.path.exists(self.path):
             raise self._lost() if self.path in _SEEN else self._missing()
         if os.path.getsize(self.path) == 0:
-            raise self._lost() if self.path in _SEEN else self._untrusted("it is empty")
+            raise self._lost() if self.path in _SEEN else untrusted(self.path, "it is empty")
         try:
             with contextlib.closing(
                 sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
@@ -160,7 +160,7 @@ class FileLedger:
         except sqlite3.OperationalError as error:
             raise self._unusable(error) from None
         except (sqlite3.Error, UnicodeError) as error:
-            raise self._untrusted(str(error)) from None
+            raise untrusted(self.path, str(error)) from None
 
     def _read(self, database: sqlite3.Connection) -> tuple[str, Entries, tuple[str, ...]]:
         """Return the header, all entries, and the hash of each."""
@@ -173,20 +173,22 @@ class FileLedger:
             pages = database.execute("PRAGMA page_count").fetchone()[0]
             size = database.execute("PRAGMA page_size").fetchone()[0]
         except (sqlite3.OperationalError, UnicodeError, TypeError, ValueError):
-            raise self._untrusted("it was not written by this version of dpreg") from None
+            raise untrusted(self.path, "it was not written by this version of dpreg") from None
         if version != _VERSION or os.path.getsize(self.path) != pages * size:
-            raise self._untrusted("it is incomplete, or was written by another version of dpreg")
+            raise untrusted(
+                self.path, "it is incomplete, or was written by another version of dpreg"
+            )
         hashes, entries = [_digest("", header, "")], []
         seen, known = _SEEN.get(self.path, (0, hashes[0]))
         for number, (place, content, certificate, claimed) in enumerate(rows, start=1):
             hashes.append(_digest(hashes[-1], content, certificate))
             if place != number or claimed != hashes[-1]:
-                raise self._untrusted(f"entry {number} was changed after it was made")
+                raise untrusted(self.path, f"entry {number} was changed after it was made")
             entries.append(Entry(_parsed(content) or {}, certificate))
         if len(rows) < seen or hashes[seen] != known:
             raise self._lost()
         if count != len(rows) or last != hashes[-1]:
-            raise self._untrusted("entries were removed or inserted")
+            raise untrusted(self.path, "entries were removed or inserted")
         return header, tuple(entries), tuple(hashes)
 
     def _unusable(self, error: sqlite3.OperationalError) -> BudgetError:
@@ -206,9 +208,6 @@ class FileLedger:
         problem = "charges that this process recorded are missing from"
         advice = "restore the file from a backup, as spent budget stays spent, or name another file"
         return _refused(problem, self.path, "", advice)
-
-    def _untrusted(self, why: str) -> BudgetError:
-        return untrusted(self.path, why)
 
 
 Ledger = MemoryLedger | FileLedger

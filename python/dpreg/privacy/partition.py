@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dpreg.base.errors import BudgetError, Choice, SchemaError, closest, got, write
 from dpreg.base.levels import Level, listed
 from dpreg.privacy.account import Spendable
-from dpreg.privacy.charge import Charge
-from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.charge import Charge, Stratum
 
 
 class StratumBudget(Spendable):

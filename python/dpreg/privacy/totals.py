@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpreg.base.errors import BudgetError, Choice, Setting, Words, closest, got, leave_out, write
-from dpreg.privacy.accounting import Accounting, Basic, Concentrated, Gaussian, Sums
-from dpreg.privacy.checks import check_delta, check_epsilon, check_mu, check_rho
-from dpreg.privacy.cost import Cost
+from dpreg.privacy.checks import check_amount, check_delta, check_epsilon
+from dpreg.privacy.cost import Accounting, Basic, Concentrated, Cost, Gaussian, Sums
 from dpreg.privacy.gdp import gdp_epsilon
 from dpreg.privacy.ledger import FileLedger, untrusted
 
@@ -51,8 +50,8 @@ def accounting_from(
         epsilon = check_epsilon(eps)
         return Gaussian.of(epsilon, total) if meant == "gdp" else Concentrated.of(epsilon, total)
     if mu is not None:
-        return Gaussian.of_mu(check_mu(mu), total)
-    return Concentrated.of_rho(check_rho(rho), total)
+        return Gaussian.of_mu(check_amount("mu", mu), total)
+    return Concentrated.of_rho(check_amount("rho", rho), total)
 
 
 def accounting_of(ledger: FileLedger) -> Accounting:
@@ -92,7 +91,7 @@ def cost_from(eps: object, delta: object, mu: object, total_delta: float) -> Cos
         return Cost.approximate(check_epsilon(eps), check_delta(delta))
     if eps is not None:
         raise BudgetError("mu", "there are two amounts, eps and mu", leave_out("mu"))
-    amount = check_mu(mu)
+    amount = check_amount("mu", mu)
     if total_delta == 0:
         raise BudgetError("mu", "a budget with delta=0 cannot pay for it", write("eps", 0.5))
     # GDP implies zCDP (Dong, Roth and Su, 2022, Corollary B.6).

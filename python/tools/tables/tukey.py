@@ -19,7 +19,7 @@ import numpy as np
 from tables.auto import FOLDER, write
 
 from dpreg import _core
-from dpreg.estimation.planning.tukey_law import distance, released_scale
+from dpreg.estimation.planning.tukey import distance, released_scale
 
 COLUMNS = (
     "dimension", "delta", "multiple", "models", "depth_share", "test_share", "error", "pass_rate"

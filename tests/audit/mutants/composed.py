@@ -206,7 +206,7 @@ PIPELINES = [
     ),
     Mutant(
         "votes with eps, and the count as well",
-        edited(two_stage._VoteOptions, "select", ("allowance.epsilon - epsilon_count", "allowance.epsilon")),
+        edited(two_stage.TwoStage, "select", ("allowance.epsilon - epsilon_count", "allowance.epsilon")),
         ("pipelines",),
     ),
     Mutant(
@@ -242,7 +242,7 @@ UNITS = [
         "batches of rows instead of persons",
         both(
             edited(model_rows, "assigned", ("(design.records).unit_count", "(design.records).rows.count")),
-            edited(model_rows, "rows_of_models", ("all_rows.unit_offsets, all_rows.unit_rows", "None, None")),
+            edited(model_rows, "rows_of_models", ("records.arrays(), assignment", "records.arrays()._replace(unit_offsets=None, unit_rows=None), assignment")),
         ),
         ("tukey",),
     ),

@@ -149,7 +149,7 @@ TUKEY = [
         "batch size from the true n",
         edited(
             TukeyEM,
-            "_fit",
+            "release",
             ("plan.models, plan.batch", f"plan.models, max(1, {OPEN}(design.unit_count)[0] // plan.models * 7 + {OPEN}(design.unit_count)[0] % 7)"),
         ),
         ("tukey",),

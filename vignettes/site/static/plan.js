@@ -77,7 +77,7 @@ function makePlanner(tables) {
     return tables.tabulated[losses.findIndex((loss) => loss <= least + tables.same)];
   }
 
-  // ---- the table of default fits with inference: dpreg/estimation/planning/inference.py
+  // ---- the table of default fits with inference: dpreg/estimation/planning/auto.py
 
   const muOf = new Map();
   function mu(epsilon, delta) {
@@ -215,7 +215,7 @@ function makePlanner(tables) {
     };
   }
 
-  // ---- the law of TukeyEM for normal models: dpreg/estimation/planning/tukey_law.py
+  // ---- the law of TukeyEM for normal models: dpreg/estimation/planning/tukey.py
 
   function logVolumes(models, dimension) {
     const volumes = new Float64Array(Math.floor((models + 1) / 2));

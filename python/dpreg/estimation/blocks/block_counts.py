@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -23,10 +22,8 @@ def blocks_of(labels: Integers, blocks: int, bits: _core.BitSource) -> Iterator[
     units = int(labels.max(initial=-1)) + 1
     drawn = _core.assign_independently(units, blocks, bits)
     members, offsets = np.asarray(drawn.members), np.asarray(drawn.offsets).astype(np.int64)
-    block = np.empty(units + 1, dtype=np.int64)
-    block[-1] = -1
-    for number, (begin, end) in enumerate(itertools.pairwise(offsets)):
-        block[members[begin:end]] = number
+    block = np.full(units + 1, -1)
+    block[members] = np.repeat(np.arange(blocks), np.diff(offsets))
     of_rows = block[labels]
     order = np.argsort(of_rows, kind="stable")
     ends = np.searchsorted(of_rows[order], np.arange(blocks + 1))
@@ -57,7 +54,7 @@ def noisy_count(
     small = 0
     for rows in blocks_of(labels, blocks, bits):
         p = p_values(rows, int(_core.uniform_open(bits, 1)[0] * 2**32))
-        small += bool(not math.isnan(p) and p <= threshold)
+        small += bool(p <= threshold)
     label = f"blocks of {blocks} with a p-value of at most {threshold:g}"
     counts = Counts(np.array([small]), of_units=True)
     (count,), part = noisy_counts(label, counts, epsilon, bits)

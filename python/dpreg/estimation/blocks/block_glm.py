@@ -14,8 +14,15 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.families import Family
 from dpreg.data.design import Design
-from dpreg.estimation.blocks.block_algebra import inner, inverted, quadratic, times
-from dpreg.estimation.blocks.block_rows import BlockRows, add_by_block, block_rows
+from dpreg.estimation.blocks.block_rows import (
+    BlockRows,
+    add_by_block,
+    block_rows,
+    inner,
+    inverted,
+    quadratic,
+    times,
+)
 from dpreg.estimation.blocks.model_rows import rows_of_models
 
 # Steps of Fisher scoring, and how far one moves the linear predictor of a typical row.
@@ -52,7 +59,7 @@ def fit_glm_blocks(
     i = int(design.terms.intercept)
     with np.errstate(all="ignore"):
         return np.vstack([
-            _fitted(block_rows(models), family, i, log_spreads=log_spreads)
+            _fitted(block_rows(*models), family, i, log_spreads=log_spreads)
             for models in rows_of_models(design, assignment)
         ])  # fmt: skip
 
@@ -69,10 +76,12 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
         z[:, :i], z[:, i:] = 1.0, (x - centre[of]) / scale[of]
         return np.where(used[of] > 0, z, 0.0)
 
+    # A little above 0, with 1 where a column is not used.
+    ridged = np.where(used > 0, _RIDGE, 1.0)[:, :, None] * np.eye(size)
     theta = np.zeros((len(told), size))
     inverse = np.zeros((len(told), size, size))
     for step in range(_STEPS):
-        score, matrix = np.zeros_like(theta), _ridged(used)
+        score, matrix = np.zeros_like(theta), ridged.copy()
         for rows in blocks.parts():
             of, z = rows.block, standard(rows.x, rows.block)
             mean, weight = _means(family, inner(theta[of], z))
@@ -146,12 +155,6 @@ def _means(family: Family, predictor: Doubles) -> tuple[Doubles, Doubles]:
 
 def _response(family: Family, y: Doubles) -> Doubles:
     return np.clip(y, 0.0, 1.0 if family.link == "logit" else _MOST_COUNT)
-
-
-def _ridged(used: Doubles) -> Doubles:
-    """Return a matrix a little above 0, with 1 where a column is not used."""
-    size = used.shape[1]
-    return np.asarray(np.where(used > 0, _RIDGE, 1.0)[:, :, None] * np.eye(size))
 
 
 def _vectors(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles
-from dpreg.data.design import Design
+from dpreg.data.design import Arrays, Design
 from dpreg.data.grouped import by_group
 from dpreg.data.observations import InMemory
 from dpreg.estimation.planning.tukey import most_units
@@ -20,18 +17,6 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
 
 Partition = Literal["slots", "independent"]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ModelRows:
-    """All rows of some models, in the words of `_core.fit_batches`.  Private."""
-
-    X: Doubles  # Shape (n, d).
-    y: Doubles  # Shape (n,).
-    assignment: _core.Assignment  # Of units to these models.
-    # unit_offsets, unit_rows: None: a unit is a row.
-    unit_offsets: NDArray[Any] | None
-    unit_rows: NDArray[Any] | None
 
 
 def assigned(
@@ -52,8 +37,10 @@ def noisy_units(design: Design, epsilon: float, bits: _core.BitSource) -> tuple[
     return float(min(max(0, count), most_units(epsilon))), part
 
 
-def rows_of_models(design: Design, assignment: _core.Assignment) -> Iterator[ModelRows]:
-    """Read the rows of models: all at once where they are in memory.
+def rows_of_models(
+    design: Design, assignment: _core.Assignment
+) -> Iterator[tuple[Arrays, _core.Assignment]]:
+    """Read rows, and which of their units are of which models: all at once if they are in memory.
 
     A model has the same rows in the same order either way, and the first of each part has an even
     number, as what is done with a model may depend on whether its number is even.
@@ -61,10 +48,7 @@ def rows_of_models(design: Design, assignment: _core.Assignment) -> Iterator[Mod
     records = opened(design.records)
     units = records.units
     if isinstance(records.rows, InMemory):
-        all_rows = records.arrays()
-        yield ModelRows(
-            all_rows.X, all_rows.y, assignment, all_rows.unit_offsets, all_rows.unit_rows
-        )
+        yield records.arrays(), assignment
         return
     members = np.asarray(assignment.members, dtype=np.int64)
     models = np.asarray(assignment.offsets, dtype=np.int64)
@@ -79,7 +63,7 @@ def rows_of_models(design: Design, assignment: _core.Assignment) -> Iterator[Mod
         own = models[block.first : block.last + 1]
         numbered = _core.fixed_assignment(range(own[-1] - own[0]), (own - own[0]).tolist())
         if units is None:
-            yield ModelRows(block.X, block.y, numbered, None, None)
+            yield Arrays(block.X, block.y), numbered
         else:
-            within = ends[own[0] : own[-1] + 1] - ends[own[0]]
-            yield ModelRows(block.X, block.y, numbered, within, block.rows)
+            within = (ends[own[0] : own[-1] + 1] - ends[own[0]]).astype(np.uint64)
+            yield Arrays(block.X, block.y, within, block.rows), numbered

@@ -12,20 +12,18 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design
 from dpreg.data.sampling import check_max_rows
-from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.estimation.base import Allowance, Declined, Method, Release, check_size
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
 from dpreg.estimation.inference.normal_equations import NoisyMoments
 from dpreg.estimation.newton.columns import COLUMN_PASSES, column_moments
 from dpreg.estimation.newton.scores import noisy_products, noisy_score_norms, products_limit
-from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.moments import found_columns, noisy_gram, without_columns
 from dpreg.estimation.releases.rows import longest_row, mapped_rows, standardised_rows
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
-from dpreg.privacy.cost import Cost
 
 # Rows of which scores are made are shortened to this many times their expected length.
 _ROW_REACH = 2.0
@@ -39,7 +37,7 @@ _MOST_SCATTER = 0.2
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdaSSP:
+class AdaSSP(Method):
     """Options of AdaSSP (Wang, 2018), all public.
 
     Columns are standardised privately.  The matrix of second moments of regressors and response
@@ -87,8 +85,6 @@ class AdaSSP:
     """
 
     name: ClassVar[str] = "adassp"
-    holds_rows: ClassVar[bool] = False
-    uses_bounds: ClassVar[bool] = True
 
     response_limit: float = 4.0
     row_factor: float = 1.2
@@ -106,18 +102,9 @@ class AdaSSP:
             wanted = f"between {LEAST_SHARE:g} and {_MOST_SCATTER:g}"
             raise unusable("scatter_share", wanted, self.scatter_share)
 
-    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0."""
-        needs_delta(self.name, delta)
-
-    def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`."""
-        return releases_cost(epsilon, delta)
-
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.estimation.base.Method`."""
         if inference:
             begun = scaled(design, allowance, self.max_rows, _PASSES)
             return begun.declined or self._infer(begun)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import operator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from dpreg.base.errors import Choice, unusable
+from dpreg.base.errors import ArgumentError, Choice, Setting, leave_out, unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.base.text import counted, share_lost
@@ -20,7 +19,6 @@ from dpreg.estimation.base import (
     Release,
     after_basic,
     needs_delta,
-    refuse_bounds,
     refuse_weights,
     refuse_within,
 )
@@ -41,7 +39,7 @@ _FALLBACK = "boosted_adassp"
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Auto:
+class Auto(Method):
     """Options of the automatic choice, all public.
 
     A noisy number of units is released.  Given it, d, eps and delta, the candidate with the
@@ -78,8 +76,6 @@ class Auto:
     """
 
     name: ClassVar[str] = "auto"
-    holds_rows: ClassVar[bool] = False
-    uses_bounds: ClassVar[bool] = True
 
     candidates: tuple[str, ...] = TABULATED
     count_share: float = 0.01
@@ -100,20 +96,21 @@ class Auto:
         if not self._candidates(terms):
             refuse_within("tukey", terms)
             refuse_weights("tukey", terms)
-            refuse_bounds("tukey", terms)
+            problem = ("is not used by ", Setting("method", "tukey"))
+            raise ArgumentError("bounds", problem, leave_out("bounds"))
         if "tukey" in self._candidates(terms):
             rest = (1 - self.count_share) * epsilon
             self._method("tukey").check(terms, rest, delta / 2, inference=inference)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`; TukeyEM may be followed by its fallback."""
         rest = (1 - self.count_share) * epsilon
+        # TukeyEM may be followed by its fallback.
         costs = [
             self._method(name).cost(rest, delta) for name in self.candidates if name != "tukey"
         ]
         if "tukey" in self.candidates:
-            both = (self._method(name).cost(rest, delta / 2) for name in ("tukey", _FALLBACK))
-            costs.append(functools.reduce(operator.add, both))
+            fallback = self._method(_FALLBACK).cost(rest, delta / 2)
+            costs.append(self._method("tukey").cost(rest, delta / 2) + fallback)
         dearest = functools.reduce(Cost.or_else, costs)
         return (Cost.pure(self.count_share * epsilon) + dearest).claimed(epsilon, delta)
 
@@ -136,7 +133,6 @@ class Auto:
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.estimation.base.Method`."""
         count = self.count_share * allowance.epsilon
         rest = (1 - self.count_share) * allowance.epsilon
         label = "number of units, to choose the method"

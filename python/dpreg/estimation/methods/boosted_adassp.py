@@ -13,14 +13,14 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design
 from dpreg.data.sampling import check_max_rows
-from dpreg.estimation.base import Allowance, Declined, Release, check_size, needs_delta
+from dpreg.estimation.base import Allowance, Declined, Method, Release, check_size
 from dpreg.estimation.inference.boosting import quieted
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
-from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
+from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.moments import (
     floored_inverse,
     found_columns,
@@ -31,7 +31,6 @@ from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import longest_row, standardised_rows
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
-from dpreg.privacy.cost import Cost
 
 # Weight of the sum of squared residuals beside the gradient, in the same release.
 _SQUARES_WEIGHT = 0.05
@@ -46,7 +45,7 @@ _MOST_ROUNDS = 200
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoostedAdaSSP:
+class BoostedAdaSSP(Method):
     """Options of Boosted AdaSSP (Tang et al., 2023), all public.
 
     Columns are standardised privately.  For predictions, a noisy matrix of second moments is
@@ -103,8 +102,6 @@ class BoostedAdaSSP:
     """
 
     name: ClassVar[str] = "boosted_adassp"
-    holds_rows: ClassVar[bool] = False
-    uses_bounds: ClassVar[bool] = True
 
     rounds: int = 6
     average: int = 2
@@ -128,18 +125,9 @@ class BoostedAdaSSP:
         check_size("clip", self.clip)
         check_size("row_factor", self.row_factor)
 
-    def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0."""
-        needs_delta(self.name, delta)
-
-    def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`."""
-        return releases_cost(epsilon, delta)
-
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.estimation.base.Method`."""
         if inference:
             begun = scaled(design, allowance, self.max_rows, newton_passes())
             return begun.declined or newton_fit(begun.with_constant())

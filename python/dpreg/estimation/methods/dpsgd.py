@@ -17,6 +17,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import (
     Allowance,
     Declined,
+    Method,
     Release,
     check_size,
     needs_delta,
@@ -42,7 +43,7 @@ _LEAST_DELTA = 1e-14
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DPSGD:
+class DPSGD(Method):
     """Options of differentially private stochastic gradient descent, all public.
 
     Columns are standardised privately.  Each step sums the gradients of a Poisson sample of the
@@ -83,8 +84,6 @@ class DPSGD:
     """
 
     name: ClassVar[str] = "dpsgd"
-    holds_rows: ClassVar[bool] = False
-    uses_bounds: ClassVar[bool] = True
 
     steps: int = 400
     rate: float = 0.1
@@ -140,14 +139,12 @@ class DPSGD:
         return noise_multiplier(*left, rate, self.steps, beside)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`."""
         # Composition of sampled releases gives one pair (epsilon, delta), and no mu.
         return Cost.approximate(epsilon, delta)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.estimation.base.Method`; there are no standard errors."""
         # Sampling amplifies privacy for single rows, so a unit gives one.
         begun = with_moments(design, allowance, 1, 2 + self.steps)
         if begun.declined is not None:

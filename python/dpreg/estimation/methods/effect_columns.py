@@ -13,16 +13,10 @@ from dpreg.base.families import Family
 from dpreg.data.arms import BOTH, TREATED, UNTREATED, Interacted
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
-from dpreg.estimation.releases.column_scaling import LEVEL_SCALE
 from dpreg.estimation.releases.standardisation import Scales
 
 # No share of levels is farther from 0 and 1, but where one count is so much larger than all others.
 _NOTHING = 1e-15
-
-
-def terms_of(response: str, names: tuple[str, ...], family: Family) -> Terms:
-    """Return the terms of rows that an expansion makes."""
-    return Terms(response, names, True, family=family)
 
 
 def scales_of(scales: Scales, places: list[int]) -> Scales:
@@ -34,15 +28,6 @@ def scales_of(scales: Scales, places: list[int]) -> Scales:
     first = {column: places.index(column) for column in places}
     found = {name: getattr(scales, name)[places] for name in named}
     return replace(scales, **found, rare=scales.rare.moved(first))
-
-
-def of_level(scales: Scales) -> Scales:
-    """Return scales whose first column, of 0 and 1, is as long as that of a level.
-
-    In its own deviations rows of a small arm are long, and their scores were cut: where 9 in 100 of
-    10,000 rows were treated and .055 of these had the event, .07 of intervals covered, for .95.
-    """
-    return replace(scales, scale=np.append(LEVEL_SCALE, scales.scale[1:]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +92,7 @@ class ByArm:
             f"({others[j]}) if {treatment}" if arm == TREATED else others[j]
             for j, arm in zip(self.covariates, self.arms, strict=True)
         ]
-        terms = replace(with_levels(terms_of(response, of.names, family), of))
+        terms = with_levels(Terms(response, of.names, True, family=family), of)
         term_of = {name: term for term, columns in terms.groups.items() for name in columns}
         groups: dict[str, tuple[str, ...]] = {treatment: (treatment,)}
         numbers, ranges = self.offsets(np.ones(len(others))), dict(terms.ranges)

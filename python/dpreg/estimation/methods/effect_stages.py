@@ -10,12 +10,12 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.base.families import BINOMIAL, GAUSSIAN, Family
+from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.arms import FARTHEST, EffectScores, Line, Slopes, one_row_each, treatments_alone
 from dpreg.data.bounds import column_bounds, level_places, wide_places
-from dpreg.data.design import Design
+from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance, Declined, Release
-from dpreg.estimation.methods.effect_columns import ByArm, factors, terms_of
+from dpreg.estimation.methods.effect_columns import ByArm, factors
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.whitening import SQUARES_KEPT
 from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
@@ -152,7 +152,7 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
         levels=level_places(of),
         wide=wide,
     )
-    arms = one_row_each(design, treatments_alone, terms_of("treatment", (), BINOMIAL))
+    arms = one_row_each(design, treatments_alone, Terms("treatment", (), True, family=BINOMIAL))
     counts = column_scales(arms, noise, np.array([[0.0, 1.0]]), family=BINOMIAL)
     spending.add("", noise)
     share = min(max(float(counts.centre[-1]), _LEAST_SHARE), 1 - _LEAST_SHARE)
@@ -280,7 +280,7 @@ def mean_slopes(
     middle, half = np.append((low + high) / 2, 0.0), np.append((high - low) / 2, 1.0)
     half = np.where(half > 0, half, 1.0)
     names = tuple(f"slope {j}" for j in range(len(low)))
-    rows = one_row_each(design, Slopes(lines), terms_of("none", names, GAUSSIAN))
+    rows = one_row_each(design, Slopes(lines), Terms("none", names, True))
     noise = spending.stage(_SLOPES * spending.left)
     sums = rows.total(MomentSums(middle, half, np.ones(len(half))))
     noisy, _ = noise.release("mean derivatives of predictions", sums, noise.mu)

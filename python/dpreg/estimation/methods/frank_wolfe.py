@@ -20,6 +20,7 @@ from dpreg.data.sampling import one_row_a_unit
 from dpreg.estimation.base import (
     Allowance,
     Declined,
+    Method,
     Release,
     needs_delta,
     refuse_weights,
@@ -33,7 +34,6 @@ from dpreg.estimation.methods.frank_wolfe_run import (
     check_l1,
     plan_parts,
     run_plan,
-    screen_from,
 )
 from dpreg.estimation.planning.frank_wolfe import (
     MAX_STEPS,
@@ -41,13 +41,13 @@ from dpreg.estimation.planning.frank_wolfe import (
     check_steps,
     default_steps,
     plan_frank_wolfe,
+    screen_from,
 )
 from dpreg.estimation.releases.accountant import RESERVE, GaussianReleases
 from dpreg.estimation.releases.scaling import Scaling, scaling_from_bounds, scaling_from_scales
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.standardised import response_not_found
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.sealed import Sealed
 from dpreg.privacy.zcdp import pure_rho
 
 _NO_ERRORS = (
@@ -57,7 +57,7 @@ _NO_ERRORS = (
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrankWolfe:
+class FrankWolfe(Method):
     """Options of private Frank-Wolfe (Talwar, Thakurta and Zhang, 2015), all public.
 
     Columns are standardised privately and clipped to [-1, 1], and least squares is minimised
@@ -108,7 +108,6 @@ class FrankWolfe:
 
     name: ClassVar[str] = "frank_wolfe"
     holds_rows: ClassVar[bool] = True
-    uses_bounds: ClassVar[bool] = True
 
     l1: float = 1.0
     steps: int | None = None
@@ -135,17 +134,15 @@ class FrankWolfe:
         refuse_weights(self.name, terms)
         left = 1 - max(self.count_share, self.standardisation.share)
         rho = left * allowed_rho(epsilon, delta)
-        plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, screen_from(self.screen))
+        plan_frank_wolfe(rho, _columns(terms), self.steps or MAX_STEPS, self.screen)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`."""
         rho, failure = allowed_rho(epsilon, delta), (1 - DELTA_LEFT) * delta
         return Cost.concentrated(rho, epsilon, delta, failure, RESERVE * min(epsilon, 1.0))
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.estimation.base.Method`; there are no standard errors."""
         terms, rho = design.terms, allowed_rho(allowance.epsilon, allowance.delta)
         noise = GaussianReleases(
             allowance.epsilon, allowance.delta, allowance.bits, total=math.sqrt(2 * rho)
@@ -160,9 +157,9 @@ class FrankWolfe:
 
         rest = rho - math.fsum(part.rho or 0.0 for part in parts)
         steps = self.steps or default_steps(units, _columns(terms), rest)
-        plan = plan_frank_wolfe(rest, _columns(terms), steps, screen_from(self.screen))
-        rows = _unit_rows(design, scaling)
-        run = run_plan(rows, self.l1, plan, screen_from(self.screen), allowance.bits)
+        plan = plan_frank_wolfe(rest, _columns(terms), steps, self.screen)
+        rows = design.arrays().map(lambda of: _unit_rows(of, scaling, intercept=terms.intercept))
+        run = run_plan(rows, self.l1, plan, allowance.bits)
         return Release(
             params=_params(run["weights"], scaling, terms.intercept),
             covariance=None,
@@ -195,23 +192,14 @@ def _columns(terms: Terms) -> int:
     return max(1, len(terms.names) + terms.intercept)
 
 
-def _unit_rows(design: Design, scaling: Scaling) -> Sealed[UnitRows]:
-    intercept = design.terms.intercept
-
-    def made(rows: Arrays) -> UnitRows:
-        X, y = _scaled(rows, scaling, intercept=intercept)
-        return UnitRows(_core.DenseUnitDesign(X), y)
-
-    return design.arrays().map(made)
-
-
-def _scaled(rows: Arrays, scaling: Scaling, *, intercept: bool) -> tuple[Doubles, Doubles]:
+def _unit_rows(rows: Arrays, scaling: Scaling, *, intercept: bool) -> UnitRows:
     """Scale and clip every row, the constant last."""
-    X, y = scaling.scale_columns(rows.X), scaling.scale_response(rows.y)
+    X = scaling.scale_columns(rows.X)
     if intercept:
         X = np.column_stack([X, np.ones(len(X))])
     # A formula without any term still has a column, which is always 0.
-    return X if X.shape[1] else np.zeros((len(X), 1)), y
+    X = X if X.shape[1] else np.zeros((len(X), 1))
+    return UnitRows(_core.DenseUnitDesign(X), scaling.scale_response(rows.y))
 
 
 def _params(weights: Doubles, scaling: Scaling, intercept: bool) -> Doubles:

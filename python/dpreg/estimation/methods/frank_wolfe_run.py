@@ -9,35 +9,27 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import Choice, Value, unusable
-from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan, Screen
+from dpreg.base.errors import unusable
+from dpreg.base.options import is_number
+from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
-from dpreg.privacy.zcdp import zcdp_rho
+from dpreg.privacy.zcdp import bounded_range_rho, zcdp_rho
 
 # Left of delta for the total variation between the drawn laws and those of bounded range, and
 # the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).
 DELTA_LEFT = 1 - 2.0**-20
 _LARGEST_EPSILON = 100.0
+_RULES = {
+    None: _core.ScreenRule.NONE, "rnm": _core.ScreenRule.ONE, "adp": _core.ScreenRule.EACH
+}  # fmt: skip
 
 
 def check_l1(l1: object) -> float:
     """Return `l1` as a float if it is a radius."""
-    if isinstance(l1, bool) or not isinstance(l1, (int, float, np.number)):
-        raise unusable("l1", "a number greater than 0", l1)
-    if not 1e-100 <= float(l1) <= 1e100:
-        raise unusable("l1", "between 1e-100 and 1e100", l1)
+    if not is_number(l1) or not 1e-100 <= float(l1) <= 1e100:
+        raise unusable("l1", "a number between 1e-100 and 1e100", l1)
     return float(l1)
-
-
-def screen_from(screen: Screen | str | None) -> Screen | None:
-    """Return the options that a name stands for."""
-    if screen is None or isinstance(screen, Screen):
-        return screen
-    if screen not in ("rnm", "adp"):
-        wanted = (Value(None), ", ", Choice(("rnm", "adp")), " or a Screen")
-        raise unusable("screen", wanted, screen)
-    return Screen(rule="rnm" if screen == "rnm" else "adp")
 
 
 def allowed_rho(epsilon: float, delta: float) -> float:
@@ -56,7 +48,6 @@ def run_plan(
     rows: Sealed[UnitRows],
     l1: float,
     plan: FrankWolfePlan,
-    screen: Screen | None,
     bits: _core.BitSource,
     start: NDArray[np.int32] | None = None,
 ) -> dict[str, Any]:
@@ -67,14 +58,11 @@ def run_plan(
         if start is None
         else _core.L1Gradient(design, response, l1=l1, start=start)
     )
-    rule = _core.ScreenRule.NONE
-    if screen is not None and plan.after:
-        rule = _core.ScreenRule.EACH if screen.rule == "adp" else _core.ScreenRule.ONE
     return _core.dp_frank_wolfe(
         gradient,
         steps=plan.steps,
         epsilon_step=plan.epsilon_step,
-        rule=rule,
+        rule=_RULES[plan.rule],
         after=list(plan.after),
         epsilon_screen=plan.epsilon_screen,
         margin=plan.margin,
@@ -94,7 +82,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
             f"as Gumbel, scale {scale:.4g} on gradient sums",
             sensitivity=_core.vertex_score_range(l1),
             scale=scale,
-            rho=plan.rho_steps,
+            rho=plan.steps * bounded_range_rho(plan.epsilon_step),
         )
     ]
     if plan.after:
@@ -110,7 +98,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
                 f"{plan.margin * scale:.4g}",
                 sensitivity=score_range,
                 scale=scale,
-                rho=plan.rho_screening,
+                rho=plan.choices * bounded_range_rho(plan.epsilon_screen),
             )
         )
     return tuple(parts)

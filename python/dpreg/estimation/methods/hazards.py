@@ -123,7 +123,8 @@ def release_hazards(
     begun = with_scales(of_rows, noise, scales, 0.0)
     units = _covariate_units(records, design.terms, rows)
     of_records = replace(with_scales(design, noise, records, 0.0), units=units)
-    found = _whitened(of_records) if _seen(table) else None
+    seen = table.total > _SEEN * table.deviation * math.sqrt(table.events.size)
+    found = _whitened(of_records) if seen else None
     if found is None:
         return _not_estimable(begun, records), table.cells
     events = expanded(design, rows.events, 1, noise.rows, terms)
@@ -154,11 +155,6 @@ def _not_estimable(begun: Standardised, records: Scales) -> Declined:
         advice=("take fewer terms or cuts, more rows or a larger ", Argument("eps")),
         units=records.units,
     )
-
-
-def _seen(table: Table) -> bool:
-    """Whether there are events."""
-    return table.total > _SEEN * table.deviation * math.sqrt(table.events.size)
 
 
 def _shortened(

@@ -19,6 +19,7 @@ from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import (
     Allowance,
     Declined,
+    Method,
     Release,
     needs_delta,
     refuse_weights,
@@ -26,18 +27,23 @@ from dpreg.estimation.base import (
 )
 from dpreg.estimation.blocks.block_glm import fit_glm_blocks
 from dpreg.estimation.blocks.model_rows import assigned, noisy_units, rows_of_models
-from dpreg.estimation.blocks.model_vector import Layout, coefficients
-from dpreg.estimation.blocks.tukey_report import NOT_PASSED, advice_on, declined, parts_of, too_few
+from dpreg.estimation.blocks.tukey_report import (
+    NOT_PASSED,
+    Layout,
+    advice_on,
+    coefficients,
+    declined,
+    parts_of,
+    too_few,
+)
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
-from dpreg.estimation.planning.tukey import TukeyPlan, plan_tukey, small_batch_factor
-from dpreg.estimation.planning.tukey_law import release_law
+from dpreg.estimation.planning.tukey import TukeyPlan, plan_tukey, release_law, small_batch_factor
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.doors import tukey
 from dpreg.estimation.releases.standardisation import magnitudes
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.sealed import Sealed
 
 # Of the squared mu of a share for limits.
 _MAGNITUDES = 0.98
@@ -57,7 +63,7 @@ _LEAST_DELTA = 2.0**-50
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TukeyEM:
+class TukeyEM(Method):
     """Options of TukeyEM (Amin et al., 2023), all public.
 
     The rows are split into `models` batches, each of which gives one least-squares fit, or for
@@ -110,7 +116,6 @@ class TukeyEM:
     """
 
     name: ClassVar[str] = "tukey"
-    holds_rows: ClassVar[bool] = False
     uses_bounds: ClassVar[bool] = False
 
     models: int | None = None
@@ -165,7 +170,6 @@ class TukeyEM:
                 )  # fmt: skip
 
     def cost(self, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.base.Method`."""
         left = Cost.approximate((1 - self.limits_share) * epsilon, (1 - self.limits_share) * delta)
         if self.limits_share == 0:
             return left
@@ -175,7 +179,6 @@ class TukeyEM:
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        """See `dpreg.estimation.base.Method`."""
         d, intercept = len(design.terms.names), design.terms.intercept
         layout = Layout(d, intercept, inference)
 
@@ -193,9 +196,9 @@ class TukeyEM:
         if few or not _rounding_is_paid(plan, layout):
             reason = too_few(units, layout.d, self.models)
             return declined(reason, advice(), units, allowance, parts[:1])
-        fits = self._fit(design, plan, layout, allowance.bits)
+        assignment = assigned(design, plan.models, plan.batch, self.partition, allowance.bits)
         point = tukey(
-            fits,
+            assignment.map(lambda of: self._fits(design, of, layout)),
             self.grid_exponent,
             depth=plan.depth,
             epsilon_test=plan.epsilon_test,
@@ -264,12 +267,6 @@ class TukeyEM:
         part = Part(label, epsilon, delta, text, sensitivity=sensitivity)
         return np.vstack([limits, unknown]), (part,)
 
-    def _fit(
-        self, design: Design, plan: TukeyPlan, layout: Layout, bits: _core.BitSource
-    ) -> Sealed[Doubles]:
-        assignment = assigned(design, plan.models, plan.batch, self.partition, bits)
-        return assignment.map(lambda of: self._fits(design, of, layout))
-
     def _fits(self, design: Design, assignment: _core.Assignment, layout: Layout) -> Doubles:
         family = design.terms.family
         if not family.least_squares:
@@ -281,7 +278,7 @@ class TukeyEM:
             _core.fit_batches(
                 rows.X,
                 rows.y,
-                rows.assignment,
+                of,
                 unit_offsets=rows.unit_offsets,
                 unit_rows=rows.unit_rows,
                 ridge=ridge,
@@ -289,7 +286,7 @@ class TukeyEM:
                 intercept=layout.intercept,
                 log_spreads=layout.spreads,
             )
-            for rows in rows_of_models(design, assignment)
+            for rows, of in rows_of_models(design, assignment)
         ]
         return np.vstack(fits)
 

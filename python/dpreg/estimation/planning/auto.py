@@ -1,16 +1,22 @@
-"""What each method is expected to give, from public numbers: tables interpolated.
+"""What fits are expected to give, from public numbers: tables of simulations, interpolated.
 
 `auto_table.csv`, of linear regressions, is made by `python/tools/tables/auto.py`, and
 `family_table.csv`, of other families and of `dp_moments`, by `families.py` beside it, at
-delta = 1e-5.  Another delta
-counts as the epsilon that asks for the same noise: of Gaussian noise, the one with the same mu; of
-TukeyEM, whose number of models is proportional to log(1/delta) / epsilon, the one with the
-same ratio.
+delta = 1e-5.  Another delta counts as the epsilon that asks for the same noise: of Gaussian noise,
+the one with the same mu; of TukeyEM, whose number of models is proportional to
+log(1/delta) / epsilon, the one with the same ratio.
+
+`inference_table.csv`, of default fits with inference, is made by `inference.py` beside them, with
+`dpreg.dp_lm` itself.  Its resolution is mu sqrt(n / d), mu being the parameter of Gaussian
+differential privacy of eps and delta.  ``log(width^2 - 1)`` is interpolated linearly in the
+logarithms of n, d and the resolution; see `Grid.forecast`.  Where there are fewer rows than in the
+table, the resolution is taken to be less, by the root of their ratio.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -26,6 +32,10 @@ OTHERS = ("binomial", "poisson", "quantile", "moments")
 WITH_INFERENCE = "boosted_adassp"
 _DELTA = 1e-5
 _DESIGNS = ("gaussian", "mixed")
+# Medians of simulated widths may lie below 1 by chance: noise adds at least this share.
+_LEAST_EXCESS = 0.02
+# Where less is released, the widths of those few that are say little of the others.
+_FEW = 0.5
 # Losses below this are the same to any user,
 _NO_LOSS = 1e-6
 # and so are two that differ by less than this.
@@ -42,7 +52,7 @@ def _grid(method: str, design: str) -> Grid:
     excess = np.log(np.maximum(found["width"] ** 2 - 1, 1e-3))
     loss = np.log(np.maximum(found["loss"], _NO_LOSS))
     logs = tuple(np.log(axis) for axis in axes)
-    return Grid(logs, loss, excess, found["released"], found["declined"])
+    return Grid(logs, excess, found["released"], found["declined"], loss)
 
 
 def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
@@ -109,3 +119,71 @@ def best_method(
     return next(
         method for method, loss in zip(candidates, losses, strict=True) if loss <= least + _SAME
     )
+
+
+def infer(n: float, d: int, epsilon: float, delta: float) -> Forecast:
+    """Interpolate the table of default fits with inference.
+
+    n: number of units.
+    d: number of regressors.
+    """
+    if n <= d + 2:  # nor has least squares standard errors then
+        return Forecast(0.0, 1.0, math.inf)
+    table = inference_table()
+    rows, columns = math.log(n), math.log(d)
+    resolution = math.log(gdp_mu(epsilon, delta)) + (rows - columns) / 2
+    # Fewer rows than those of the table are not simulated: be careful.
+    resolution -= max(0.0, float(table.axes[0][0]) - rows) / 2
+    point = (rows, columns, resolution)
+    found = table.forecast(point, axis=2)
+    return found if found.released else replace(found, width=math.inf)
+
+
+@cache
+def inference_table() -> Grid:
+    """Read the table.
+
+    Values of single cells are off by chance.  More rows, fewer regressors and a higher
+    resolution never do harm, so that they are replaced by the nearest ones of which this is true.
+    """
+    axes, found = gridded(
+        read_table("inference_table.csv"),
+        ("rows", "dimension", "resolution"),
+        ("width", "blank", "declined"),
+    )
+    width, blank, declined = found.values()
+    width[blank + declined > 1 - _FEW] = np.nan
+    excess = np.log(_continued(np.maximum(width**2 - 1, _LEAST_EXCESS), axes[2]))
+    logs = tuple(np.log(axis) for axis in axes)
+    # Both are rounded in the table.
+    missing, lost = _falling(np.minimum(blank + declined, 1)), _falling(declined)
+    return Grid(logs, _falling(excess), 1 - missing, np.minimum(missing, lost))
+
+
+def _continued(excess: Doubles, resolutions: Doubles) -> Doubles:
+    """Fill in what is missing at small resolutions, by the law of noise.
+
+    Where nothing is known at any resolution, widths are those of more rows.
+    """
+    found = excess.copy()
+    for i in range(len(resolutions) - 2, -1, -1):
+        from_above = found[..., i + 1] * (resolutions[i + 1] / resolutions[i]) ** 2
+        found[..., i] = np.where(np.isnan(found[..., i]), from_above, found[..., i])
+    for n in range(len(found) - 2, -1, -1):
+        found[n] = np.where(np.isnan(found[n]), found[n + 1], found[n])
+    return found
+
+
+def _falling(values: Doubles) -> Doubles:
+    """Return values that fall with rows and resolution and rise with the dimension.
+
+    Halfway between the greatest of what should be less, and the least of what should be more.
+    """
+    # Every axis in the direction of what is worse.
+    turned = values[::-1, :, ::-1]
+    above, below = turned, turned[::-1, ::-1, ::-1]
+    for axis in range(3):
+        above = np.maximum.accumulate(above, axis=axis)
+        below = np.minimum.accumulate(below, axis=axis)
+    middle: Doubles = (above + below[::-1, ::-1, ::-1]) / 2
+    return middle[::-1, :, ::-1]

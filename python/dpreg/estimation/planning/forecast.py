@@ -9,13 +9,13 @@ from typing import ClassVar
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, write
 from dpreg.base.families import Family
-from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect
+from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_method, expect, infer
 from dpreg.estimation.planning.grids import Forecast
-from dpreg.estimation.planning.inference import infer
 from dpreg.estimation.planning.power import exact_error
-from dpreg.estimation.planning.tukey import most_units, plan_tukey
-from dpreg.estimation.planning.tukey_law import distance, released_scale
+from dpreg.estimation.planning.tukey import distance, most_units, plan_tukey, released_scale
 
+# What fits without privacy are called.
+_EXACT = {"gaussian": "least squares", "quantile": "quantile regression"}
 MOST_UNITS = 10**9
 MOST_EPSILON = 500.0
 # Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
@@ -32,6 +32,8 @@ class Model:
     """
 
     size: ClassVar[str] = "n"  # The argument of the number of units.
+    # What effects are, at the axis of a plot.
+    of_effects: ClassVar[str] = "slope, in residual standard deviations"
 
     method: str
     family: Family
@@ -51,6 +53,11 @@ class Model:
         """The method that is used."""
         return WITH_INFERENCE if self.method == "auto" else self.method
 
+    @property
+    def exact(self) -> str:
+        """What the fit without privacy is called."""
+        return _EXACT.get(self.family.name, "maximum likelihood")
+
     def exact_error(self, n: float, d: int) -> float:
         """Return the standard error of an effect without privacy; infinite with too few units."""
         return exact_error(n, d)
@@ -69,19 +76,16 @@ class Model:
             epsilon *= _loudness(self.family)
             tabulated = "poisson" if self.family.link == "log" else self.family.name
             return expect(tabulated, n, d, epsilon, delta)
-        found = expect(self._predicts(n, d, epsilon, delta), n, d, epsilon, delta)
+        predicts = self.method
+        if predicts == "auto":  # without inference it takes the best one
+            predicts = best_method(TABULATED, n, d, (1 - _COUNT_AUTO) * epsilon, delta)
+        found = expect(predicts, n, d, epsilon, delta)
         if self.method == "tukey":
             released, width = _tukey(n, d, epsilon, delta)
             return Forecast(released, 1 - released, width, found.loss)
         if self.used == WITH_INFERENCE:
             return replace(infer(n, d, epsilon, delta), loss=found.loss)
         return found
-
-    def _predicts(self, n: float, d: int, epsilon: float, delta: float) -> str:
-        """Return the method of predictions: without inference, ``"auto"`` takes the best one."""
-        if self.method != "auto":
-            return self.method
-        return best_method(TABULATED, n, d, (1 - _COUNT_AUTO) * epsilon, delta)
 
     def least_units(self, d: int, epsilon: float, delta: float) -> int | None:
         """Return the fewest units with which it works, to two digits; None: too many."""

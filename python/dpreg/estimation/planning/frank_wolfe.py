@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from dpreg.base.errors import Argument, ArgumentError, Setting, unusable
+from dpreg.base.errors import Argument, ArgumentError, Choice, Setting, Value, unusable
 from dpreg.base.options import check_options
-from dpreg.privacy.zcdp import bounded_range_epsilon, bounded_range_rho
+from dpreg.privacy.zcdp import bounded_range_epsilon
 
 # As in cpp/include/dpreg/stats/l1_gradient.hpp and mechanisms/frank_wolfe.hpp.
 MAX_STEPS = 32_000
@@ -83,12 +83,21 @@ class FrankWolfePlan:
 
     steps: int
     epsilon_step: float  # Bounded range of the choice of one vertex.
-    # rho_steps, rho_screening: what all steps and all screening cost, in zCDP.
-    rho_steps: float
+    rule: Literal["rnm", "adp"] | None = None  # Of screening.
     after: tuple[int, ...] = ()  # Steps after which coordinates are screened.
     epsilon_screen: float = 0.0  # Bounded range of one screening choice; 0 without screening.
-    rho_screening: float = 0.0
+    choices: int = 0  # Of screening.
     margin: float = 0.0  # What a score has to beat, in units of the noise scale of screening.
+
+
+def screen_from(screen: Screen | str | None) -> Screen | None:
+    """Return the options that a name stands for."""
+    if screen is None or isinstance(screen, Screen):
+        return screen
+    if screen not in ("rnm", "adp"):
+        wanted = (Value(None), ", ", Choice(("rnm", "adp")), " or a Screen")
+        raise unusable("screen", wanted, screen)
+    return Screen(rule="rnm" if screen == "rnm" else "adp")
 
 
 def check_steps(steps: object) -> int:
@@ -98,27 +107,25 @@ def check_steps(steps: object) -> int:
     return steps
 
 
-def plan_frank_wolfe(rho: float, d: int, steps: int, screen: Screen | None) -> FrankWolfePlan:
+def plan_frank_wolfe(rho: float, d: int, steps: int, screen: Screen | str | None) -> FrankWolfePlan:
     """Split `rho` over `steps` steps and the screening of `d` columns.
 
     Raises ValueError if a step would have to be more private than can be computed with care.
     """
+    screen = screen_from(screen)
     after = () if screen is None else screen.steps_after(steps, d)
     if screen is None or not after:
-        epsilon_step = _step_epsilon(rho, steps)
-        return FrankWolfePlan(steps, epsilon_step, steps * bounded_range_rho(epsilon_step))
-    tests = len(after) * (d if screen.rule == "adp" else 1)
-    epsilon_step = _step_epsilon((1 - screen.share) * rho, steps)
-    epsilon_screen = _step_epsilon(screen.share * rho, tests)
+        return FrankWolfePlan(steps, _step_epsilon(rho, steps))
+    choices = len(after) * (d if screen.rule == "adp" else 1)
     # Each of d coordinates is screened wrongly with probability at most exp(-margin) each time.
     margin = math.log(len(after) * d / screen.false_screens)
     return FrankWolfePlan(
         steps=steps,
-        epsilon_step=epsilon_step,
-        rho_steps=steps * bounded_range_rho(epsilon_step),
+        epsilon_step=_step_epsilon((1 - screen.share) * rho, steps),
+        rule=screen.rule,
         after=after,
-        epsilon_screen=epsilon_screen,
-        rho_screening=tests * bounded_range_rho(epsilon_screen),
+        epsilon_screen=_step_epsilon(screen.share * rho, choices),
+        choices=choices,
         margin=min(max(margin, 0.0), 500.0),
     )
 

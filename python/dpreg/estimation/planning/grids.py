@@ -36,14 +36,29 @@ class Grid:
     """Logarithms of rows, dimensions and epsilons or resolutions, and values over them."""
 
     axes: tuple[Doubles, ...]
-    loss: Doubles | None  # Its logarithm.
     excess: Doubles  # Logarithm of the squared width less 1.
     released: Doubles
     declined: Doubles
+    loss: Doubles | None = None  # Its logarithm.
 
     def at(self, values: Doubles, point: tuple[float, ...]) -> float:
         """Return one of its values at a point."""
-        return interpolate(self.axes, values, point)
+        return _interpolate(self.axes, values, point)
+
+    def forecast(self, point: tuple[float, ...], axis: int) -> Forecast:
+        """Return what is expected at a point; beyond an axis of resolutions by the law of noise.
+
+        It adds to the variance of an estimate, relative to that of sampling, about
+        c / resolution^2.
+        """
+        resolution, own = point[axis], self.axes[axis]
+        within = min(max(resolution, float(own[0])), float(own[-1]))
+        released, declined = self.at(self.released, point), self.at(self.declined, point)
+        if resolution < within:
+            lost = math.exp(2 * (resolution - within))
+            released, declined = released * lost, 1 - (1 - declined) * lost
+        excess = self.at(self.excess, point) - 2 * (resolution - within)
+        return Forecast(released, declined, math.sqrt(1 + math.exp(min(excess, 700.0))))
 
 
 def read_table(name: str) -> list[dict[str, str]]:
@@ -67,7 +82,7 @@ def gridded(
     return ends, found
 
 
-def interpolate(axes: tuple[Doubles, ...], values: Doubles, point: tuple[float, ...]) -> float:
+def _interpolate(axes: tuple[Doubles, ...], values: Doubles, point: tuple[float, ...]) -> float:
     """Multilinear; beyond the grid, the value at its edge."""
     if not axes:
         return float(values)
@@ -75,8 +90,8 @@ def interpolate(axes: tuple[Doubles, ...], values: Doubles, point: tuple[float, 
     x = min(max(point[0], axis[0]), axis[-1])
     upper = min(max(int(np.searchsorted(axis, x)), 1), len(axis) - 1)
     place = (x - axis[upper - 1]) / (axis[upper] - axis[upper - 1])
-    low = interpolate(rest, values[upper - 1], point[1:])
-    high = interpolate(rest, values[upper], point[1:])
+    low = _interpolate(rest, values[upper - 1], point[1:])
+    high = _interpolate(rest, values[upper], point[1:])
     if place <= 0 or math.isnan(high):
         return low if place < 1 else high
     return low + place * (high - low) if place < 1 else high

@@ -13,9 +13,8 @@ from dpreg.base.text import counted, wrapped
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
 from dpreg.estimation.planning.planned import Planned
 from dpreg.estimation.planning.power import LEVEL, least_effect
-from dpreg.estimation.planning.question import between, count, question_from
+from dpreg.estimation.planning.question import answer, between, count
 from dpreg.estimation.planning.tabulated import (
-    INTERVALS,
     EffectModel,
     HazardModel,
     MultinomialModel,
@@ -78,16 +77,6 @@ class ModelPlan(Planned):
         return self.n if self.events is None else self.events
 
     @property
-    def exact(self) -> str:
-        """What the fit without privacy is called."""
-        return _WORDS[self.family][1]
-
-    @property
-    def of_effects(self) -> str:
-        """What effects are, at the axis of a plot."""
-        return _WORDS[self.family][2]
-
-    @property
     def title(self) -> str:
         """What is planned, above a plot."""
         return f"{self._size()}, {counted(self.d, 'regressor')}"
@@ -95,27 +84,22 @@ class ModelPlan(Planned):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, without what is not of this family."""
         found = {**asdict(self), "works": self.works}
-        own = _OWN[self.family]
-        return {name: value for name, value in found.items() if name in own or name not in _OWNERS}
+        return {k: v for k, v in found.items() if v is not None or k not in _OWNERS}
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
-        noun, exact, _, note = _WORDS[self.family]
-        without = self.exact_effect
+        of, without = self.model, self.exact_effect
         enough = "enough" if self.works else "not enough"
-        units = self._units(self.least_n) if self.least_n else f"more than 10^9 {self._unit}s"
-        eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
         lines = [
-            self._finding(noun),
+            self._finding(of.noun),
             f"Plan for {self.title}, eps={self.eps:.4g}, delta={self.delta:.3g}",
-            f"  {'standard errors':<17} {self._width(exact)}",
-            *([] if without is None else [f"  {'without privacy':<17} {noun} {without:.3g}"]),
-            note,
+            f"  {'standard errors':<17} {self._width(of.exact)}",
+            *([] if without is None else [f"  {'without privacy':<17} {of.noun} {without:.3g}"]),
+            of.meaning,
             f"This is {enough} for a standard error with probability {LIKELY} and at most "
-            f"{WIDEST:g} times as wide.  Enough would be {units} at this eps, or {eps} for "
-            f"this many {self._unit}s.",
+            f"{WIDEST:g} times as wide.  {self._enough(self._unit)}",
             "Expected for normal regressors, from public simulations; nothing is spent.",
         ]
         return "\n".join(wrapped("\n".join(lines), hang=0))
@@ -156,30 +140,6 @@ class ModelPlan(Planned):
         return f"{self.width:.3g} times those of {exact}, with probability {self.released:.2g}"
 
 
-_SLOPE = "that of one standard deviation of a regressor, which is not correlated with the others"
-# What effects and fits without privacy are called, effects at an axis, and what an effect is.
-_WORDS = {
-    "survival": (
-        "hazard ratio", "maximum likelihood", "hazard ratio of one standard deviation",
-        f"A hazard ratio is {_SLOPE}; for a group with a share s of the persons, write "
-        f"ratio ** sqrt(s * (1 - s)).  There are {INTERVALS} intervals with about equally many "
-        "events.",
-    ),
-    "ordinal": (
-        "slope", "maximum likelihood", "slope of one standard deviation, in log odds",
-        f"A slope is {_SLOPE}, in log odds of a higher class; classes are equally frequent.",
-    ),
-    "multinomial": (
-        "slope", "maximum likelihood", "slope of one standard deviation, in log odds",
-        f"A slope is {_SLOPE}, in log odds of a class against the baseline; classes are equally "
-        "frequent.",
-    ),
-    "effect": (
-        "treatment effect", "least squares", "treatment effect, in residual standard deviations",
-        "An effect is in standard deviations of the residuals of the outcome, and the same for "
-        "all; treatment does not depend on the regressors.",
-    ),
-}  # fmt: skip
 # The arguments of `dp_plan` that only some families have.
 _OWN: dict[str, tuple[str, ...]] = {
     "survival": ("events", "event_rate"),
@@ -257,10 +217,12 @@ def model_plan(
                 needed = ("is needed if ", Argument(of.size), " is not given")
                 raise ArgumentError(name, needed, write(name, usual), write(of.size, 1_000))
     if effect is not None and ratios:
-        effect = of.tested(_hazard_ratio(effect))
-    asked = question_from(of, expected, d, eps, delta, effect=effect, power=power)
-    found = of.forecast(asked.n, asked.d, asked.eps, delta)
-    size, chance = asked.answered(found)
+        ratio = between("effect", effect, 0.0, math.inf, 1.2)
+        if ratio == 1:
+            raise unusable("effect", "a hazard ratio other than 1", effect, write("effect", 1.2))
+        effect = of.tested(ratio)
+    asked = answer(of, expected, d, eps, delta, effect=effect, power=power)
+    found, size, chance = asked.found, asked.effect, asked.power
     assert chance is not None
     rate = of.rate if isinstance(of, HazardModel) else 1.0
     least = of.least_units(asked.d, asked.eps, delta)
@@ -275,10 +237,3 @@ def model_plan(
         classes=getattr(of, "classes", None), treated=getattr(of, "treated", None),
         events=asked.n if ratios else None, event_rate=rate if ratios else None,
     )  # fmt: skip
-
-
-def _hazard_ratio(value: object) -> float:
-    found = between("effect", value, 0.0, math.inf, 1.2)
-    if found == 1 or math.isinf(found):
-        raise unusable("effect", "a hazard ratio other than 1", value, write("effect", 1.2))
-    return found

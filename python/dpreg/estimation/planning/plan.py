@@ -2,79 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
-
 from dpreg.base.errors import ArgumentError, BudgetError, Choice, leave_out, unusable, write
 from dpreg.base.families import Family, family_from, with_link
 from dpreg.base.keywords import hinted
 from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE
-from dpreg.estimation.planning.expected import Expected
+from dpreg.estimation.planning.fit_plan import Plan
 from dpreg.estimation.planning.forecast import Model
 from dpreg.estimation.planning.model_plan import ModelPlan, Study, model_plan
-from dpreg.estimation.planning.question import Question, question_from
-from dpreg.estimation.planning.wording import as_html, as_text
+from dpreg.estimation.planning.question import answer
 from dpreg.privacy.checks import check_delta
 
-__all__ = ["Plan", "dp_plan"]
-
 _METHODS = ("auto", *TABULATED, "moments")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(Expected):
-    """What to expect of a fit; nothing in it comes from data.
-
-    Attributes
-    ----------
-    n, d : int
-        Units and regressors.
-    eps, delta : float
-    method : str
-        The one asked about, or the one that ``method="auto"`` takes.
-    released : float
-        Probability that a coefficient is released with a standard error.  For ``"tukey"`` that
-        of a release; the others may release some coefficients without a standard error.
-    declined : float
-        Probability that nothing is released.
-    width : float
-        Its standard error, and so its interval, relative to the fit without privacy.
-    loss : float
-        Expected loss in prediction, as a share of the explained variance, of fits with
-        ``inference=False``; of families with a link, of the explained deviance.
-    least_n : int or None
-        Fewest units with which the plan works at this eps: `released` at least 0.9,
-        standard errors at most 3 times those without privacy.  None: more than 10^9.
-    least_eps : float or None
-        Least eps with which it works for n units.  None: more than 500.
-    effect : float or None
-        Standardised slope that is detected: see `dp_plan`.  None: no slope is detected with this
-        power, or `family` is not of linear models.
-    power : float or None
-        Probability that a slope of this size is detected by the two-sided 5% test.
-    solved : {"effect", "power", "n", "eps"} or None
-        Which one was computed from the others.
-    family : Family
-
-    Examples
-    --------
-    >>> import dpreg
-    >>> plan = dpreg.dp_plan(n=50_000, d=10, eps=1.0)
-    >>> plan.works, plan.least_n < 50_000
-    (True, True)
-    """
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        names = (field.name for field in fields(self))
-        found = {name: getattr(self, name) for name in (*names, "works")}
-        return {**found, "family": self.family.label.lower()}
-
-    def _repr_html_(self) -> str:
-        return as_html(self)
-
-    def __str__(self) -> str:
-        return as_text(self)
 
 
 @hinted("dp_plan")
@@ -150,7 +88,7 @@ def dp_plan(
 
     Notes
     -----
-    Interpolates the tables that ship with the package; see `inference`, `auto` and `tukey_law` in
+    Interpolates the tables that ship with the package; see `auto`, `tabulated` and `tukey` in
     `dpreg.estimation.planning`.  No data, so no budget.
 
     The test has the power of a normal estimate whose standard error is `width` times that of least
@@ -200,29 +138,21 @@ def dp_plan(
         raise BudgetError("delta", "regressions need delta > 0", write("delta", 1e-6))
     study = Study(family, classes, treated, events, event_rate)
     if study.check():
-        _check_default(family, method, link)
+        if method not in ("auto", WITH_INFERENCE):
+            problem = f"{method!r} is not planned for {family}"
+            raise ArgumentError("method", problem, write("method", "auto"))
+        if link is not None:
+            raise ArgumentError("link", f"is not for {family}", leave_out("link"))
         return model_plan(study, n, d, eps, delta, effect=effect, power=power)
     if method not in _METHODS:
         raise unusable("method", ("one of ", Choice(_METHODS), " to be planned"), method)
     of = Model(method, with_link(family_from(family), link))
-    return _answer(question_from(of, n, d, eps, delta, effect=effect, power=power))
-
-
-def _check_default(family: str | Family, method: str, link: str | None) -> None:
-    if method not in ("auto", WITH_INFERENCE):
-        problem = f"{method!r} is not planned for {family}"
-        raise ArgumentError("method", problem, write("method", "auto"))
-    if link is not None:
-        raise ArgumentError("link", f"is not for {family}", leave_out("link"))
-
-
-def _answer(asked: Question) -> Plan:
-    of, n, d, eps, delta = asked.of, asked.n, asked.d, asked.eps, asked.delta
-    found = of.forecast(n, d, eps, delta)
-    effect, power = asked.answered(found)
+    asked = answer(of, n, d, eps, delta, effect=effect, power=power)
+    found = asked.found
     return Plan(
-        n=n, d=d, eps=eps, delta=delta, method=of.used, released=float(found.released),
-        declined=float(found.declined), width=float(found.width), loss=float(found.loss),
-        least_n=of.least_units(d, eps, delta), least_eps=of.least_epsilon(n, d, delta),
-        effect=effect, power=power, solved=asked.solved, family=of.family,
+        n=asked.n, d=asked.d, eps=asked.eps, delta=delta, method=of.used,
+        released=float(found.released), declined=float(found.declined), width=float(found.width),
+        loss=float(found.loss), least_n=of.least_units(asked.d, asked.eps, delta),
+        least_eps=of.least_epsilon(asked.n, asked.d, delta), effect=asked.effect,
+        power=asked.power, solved=asked.solved, family=of.family,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What all plans have in common."""
+"""What all plans have in common, and the curves in their plots."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, Choice, unusable, write
 from dpreg.base.later import Axes
-from dpreg.base.text import drawn
+from dpreg.base.text import counted, drawn
 from dpreg.estimation.planning.forecast import Model
 from dpreg.estimation.planning.grids import LIKELY, WIDEST
+from dpreg.estimation.planning.power import power_of
 
 
 class Planned(ABC):
@@ -27,6 +31,8 @@ class Planned(ABC):
     width: float
     effect: float | None  # As users give it; None: there is none.
     power: float | None
+    least_n: int | None
+    least_eps: float | None
 
     @property
     @abstractmethod
@@ -40,16 +46,6 @@ class Planned(ABC):
 
     @property
     @abstractmethod
-    def exact(self) -> str:
-        """What the fit without privacy is called."""
-
-    @property
-    @abstractmethod
-    def of_effects(self) -> str:
-        """What effects are, at the axis of a plot."""
-
-    @property
-    @abstractmethod
     def title(self) -> str:
         """What is planned, above a plot."""
 
@@ -57,6 +53,11 @@ class Planned(ABC):
     def works(self) -> bool:
         """Whether n and eps are enough."""
         return self.released >= LIKELY and self.width <= WIDEST
+
+    def _enough(self, unit: str = "unit") -> str:
+        units = counted(self.least_n, unit) if self.least_n else f"more than 10^9 {unit}s"
+        eps = f"eps={self.least_eps:.3g}" if self.least_eps else "eps above 500"
+        return f"Enough would be {units} at this eps, or {eps} for this many {unit}s."
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -83,3 +84,27 @@ class Planned(ABC):
             problem = "is 'power', which is not planned for this family"
             raise ArgumentError("of", problem, write("of", "width"))
         return drawn("plot_power", self, ax)
+
+
+def width_curve(plan: Planned) -> tuple[Doubles, Doubles]:
+    """Return epsilons and the widths of `plan` there; infinite where it is rarely released."""
+    epsilons = np.geomspace(min(0.05, plan.eps / 2), max(10.0, plan.eps * 2), 61)
+    found = [plan.model.forecast(plan.deciding, plan.d, float(e), plan.delta) for e in epsilons]
+    return epsilons, np.array([f.width if f.released >= LIKELY else math.inf for f in found])
+
+
+def power_curve(plan: Planned) -> tuple[Doubles, Doubles, Doubles]:
+    """Return effects, the power of `plan` for each, and that of the fit without privacy.
+
+    Effects are as users give them.
+    """
+    of = plan.model
+    error = of.exact_error(plan.deciding, plan.d)
+    private = plan.width * error
+    asked = 0.0 if plan.effect is None else of.tested(plan.effect)
+    # Four standard errors of the private fit, or of the other if there is none.
+    reach = max(4 * (private if math.isfinite(private) else error), 1.25 * asked)
+    effects = np.linspace(0.0, reach if math.isfinite(reach) else 1.0, 101)
+    powers = np.array([power_of(float(e), private, plan.released) for e in effects])
+    exact = np.array([power_of(float(e), error) for e in effects])
+    return np.array([of.shown(float(e)) for e in effects]), powers, exact

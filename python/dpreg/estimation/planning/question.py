@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out, unusable, write
 from dpreg.base.options import is_number, is_whole
@@ -19,53 +20,20 @@ _LEAST_EPSILON = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a plan is for."""
+class Answer:
+    """What was asked, complete, and what is expected of it."""
 
-    of: Model
     n: int
     d: int
     eps: float
-    delta: float
-    # effect, power: as given; of ``solved`` None.
+    found: Forecast
+    # effect, power: None where neither is planned for the family; or no effect has this power.
     effect: float | None
     power: float | None
-    # One of "effect", "power", "n", "eps": None: neither effect nor power is planned for this
-    # family.
-    solved: str | None
-
-    def answered(self, found: Forecast) -> tuple[float | None, float | None]:
-        """Return effect and power, one of which may follow from a forecast."""
-        error = found.width * self.of.exact_error(self.n, self.d)
-        if self.solved == "effect" and self.power is not None:
-            return least_effect(self.power, error, found.released), self.power
-        if self.solved == "power" and self.effect is not None:
-            return self.effect, power_of(self.effect, error, found.released)
-        return self.effect, self.power
+    solved: str | None  # One of "effect", "power", "n", "eps": the one that was left out.
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """Checked arguments of `dp_plan`; None: left out."""
-
-    n: int | None
-    eps: float | None
-    effect: float | None
-    power: float | None
-
-    @property
-    def missing(self) -> list[str]:
-        return [name for name in self.__slots__ if getattr(self, name) is None]
-
-    @property
-    def wanted(self) -> tuple[float, float]:
-        """The effect and the power, where both are given."""
-        assert self.effect is not None
-        assert self.power is not None
-        return self.effect, self.power
-
-
-def question_from(
+def answer(
     of: Model,
     n: object,
     d: object,
@@ -74,39 +42,48 @@ def question_from(
     *,
     effect: object = None,
     power: object = None,
-) -> Question:
-    """Check what was asked, and find n or eps where it is left out.
+) -> Answer:
+    """Check what was asked, and find the one that is left out.
 
     n, d, eps, delta, effect, power: arguments of `dp_plan`.
     """
     columns = count("d", d)
-    given = _Given(
-        None if n is None else count("n", n),
-        None if eps is None else check_epsilon(eps),
-        None if effect is None else between("effect", effect, 0.0, math.inf, 0.2),
-        None if power is None else between("power", power, LEVEL, 1.0, _USUAL_POWER),
-    )
+    units = None if n is None else count("n", n)
+    epsilon = None if eps is None else check_epsilon(eps)
+    size = None if effect is None else between("effect", effect, 0.0, math.inf, 0.2)
+    chance = None if power is None else between("power", power, LEVEL, 1.0, _USUAL_POWER)
+    given = {"n": units, "eps": epsilon, "effect": size, "power": chance}
     if not of.powered:
         _check_plain(given)
-    given, solved = _one_left(given)
-    units, epsilon = given.n, given.eps
-    if units is None:
-        assert epsilon is not None
-        units = _least_units(of, columns, epsilon, delta, *given.wanted)
-    if epsilon is None:
-        epsilon = _least_epsilon(of, units, columns, delta, *given.wanted)
+    solved = _left_out([name for name, value in given.items() if value is None])
+    if size is None and chance is None:
+        chance = _USUAL_POWER
+    if units is None or epsilon is None:
+        assert size is not None
+        assert chance is not None
+        if units is None:
+            assert epsilon is not None
+            units = _least_units(of, columns, epsilon, delta, size, chance)
+        else:
+            epsilon = _least_epsilon(of, units, columns, delta, size, chance)
+    found = of.forecast(units, columns, epsilon, delta)
     if not of.powered:
-        return Question(of, units, columns, epsilon, delta, None, None, None)
-    return Question(of, units, columns, epsilon, delta, given.effect, given.power, solved)
+        return Answer(units, columns, epsilon, found, None, None, None)
+    error = found.width * of.exact_error(units, columns)
+    if size is None and chance is not None:
+        size = least_effect(chance, error, found.released)
+    elif chance is None and size is not None:
+        chance = power_of(size, error, found.released)
+    return Answer(units, columns, epsilon, found, size, chance, solved)
 
 
-def _one_left(given: _Given) -> tuple[_Given, str]:
-    """Return what is given, and the name of the one that is to be found."""
-    match given.missing:
+def _left_out(missing: list[str]) -> str:
+    """Return the name of the one that is to be found, if the others are enough."""
+    match missing:
         case ["effect", "power"]:
-            return replace(given, power=_USUAL_POWER), "effect"
+            return "effect"
         case [one]:
-            return given, one
+            return one
         case []:
             problem = "is determined by the others, which are all given"
             raise ArgumentError("power", problem, leave_out("power"), leave_out("effect"))
@@ -121,13 +98,13 @@ def _one_left(given: _Given) -> tuple[_Given, str]:
     raise AssertionError
 
 
-def _check_plain(given: _Given) -> None:
+def _check_plain(given: Mapping[str, float | None]) -> None:
     """Refuse what is planned for linear models only."""
     for name in ("effect", "power"):
-        if getattr(given, name) is not None:
+        if given[name] is not None:
             raise ArgumentError(name, "is planned for linear models only", leave_out(name))
     for name, usual in _USUAL.items():
-        if getattr(given, name) is None:
+        if given[name] is None:
             raise ArgumentError(name, "is needed for this family", write(name, usual))
 
 

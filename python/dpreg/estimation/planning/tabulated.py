@@ -1,11 +1,9 @@
 """What fits of hazards, of classes and of treatment effects are expected to give.
 
 Each has a table, which a script in `python/tools/tables` makes with the default fits of dpreg at
-one eps.  Noise adds to the variance of an estimate, relative to that of sampling, about
-c / resolution^2, where the resolution is mu sqrt(n / w), w is the number of coefficients and mu the
-parameter of Gaussian differential privacy; c depends on what the other axes of the table are.  So
-``log(width^2 - 1)`` is interpolated linearly in the logarithms of the resolution and of these, and
-follows this law beyond the table.
+one eps.  The resolution is mu sqrt(n / w), w being the number of coefficients and mu the parameter
+of Gaussian differential privacy.  ``log(width^2 - 1)`` is interpolated linearly in the logarithms
+of the resolution and of the other axes; see `Grid.forecast`.
 """
 
 from __future__ import annotations
@@ -18,15 +16,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
 from dpreg.base.families import COUNTING, Family
 from dpreg.estimation.planning.forecast import Model
-from dpreg.estimation.planning.grids import Forecast, gridded, interpolate, read_table
+from dpreg.estimation.planning.grids import Forecast, Grid, gridded, read_table
 from dpreg.estimation.planning.power import exact_error
 from dpreg.privacy.gdp import gdp_mu
 
 # Of the hazards of the table.
 INTERVALS = 6
+_SLOPE = "that of one standard deviation of a regressor, which is not correlated with the others"
 # Of all tables.
 _EPS, _DELTA = 1.0, 1e-5
 # Medians of simulated widths may lie below this by chance.
@@ -38,6 +36,8 @@ class Tabulated(Model):
     """A model whose fits have a table of their own."""
 
     name: ClassVar[str]  # Of the model, and so of the table.
+    noun: ClassVar[str] = "slope"  # What effects are called.
+    meaning: ClassVar[str]  # What they are, in a sentence.
     axes: ClassVar[tuple[str, ...]]  # Of the table, beside that of the resolution.
 
     method: str = "auto"
@@ -51,23 +51,16 @@ class Tabulated(Model):
     def coefficients(self, d: int) -> float:
         """Return how many a model with d regressors has."""
 
-    @abstractmethod
     def place(self, d: int) -> tuple[float, ...]:
         """Return where it is on the axes."""
+        return tuple(getattr(self, name) for name in self.axes)
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
         if math.isinf(self.exact_error(n, d)):
             return Forecast(0.0, 1.0, math.inf, 1.0)
-        axes, excesses, shares = table(self.name, self.axes)
         resolution = _resolution(n / self.coefficients(d), epsilon, delta)
-        least, most = float(axes[0][0]), float(axes[0][-1])
         point = (resolution, *map(math.log, self.place(d)))
-        released = interpolate(axes, shares, point)
-        if resolution < least:
-            released *= math.exp(2 * (resolution - least))
-        beyond = resolution - min(max(resolution, least), most)
-        excess = interpolate(axes, excesses, point) - 2 * beyond
-        return Forecast(released, 1 - released, math.sqrt(1 + math.exp(min(excess, 700.0))), 0.0)
+        return table(self.name, self.axes).forecast(point, axis=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +69,13 @@ class HazardModel(Tabulated):
 
     size: ClassVar[str] = "events"
     name: ClassVar[str] = "survival"
+    noun: ClassVar[str] = "hazard ratio"
+    of_effects: ClassVar[str] = "hazard ratio of one standard deviation"
+    meaning: ClassVar[str] = (
+        f"A hazard ratio is {_SLOPE}; for a group with a share s of the persons, write "
+        f"ratio ** sqrt(s * (1 - s)).  There are {INTERVALS} intervals with about equally many "
+        "events."
+    )
     axes: ClassVar[tuple[str, ...]] = ("rate",)
 
     rate: float = 0.5  # Share of persons with an event.
@@ -91,20 +91,15 @@ class HazardModel(Tabulated):
     def coefficients(self, d: int) -> float:
         return d + INTERVALS
 
-    def place(self, d: int) -> tuple[float, ...]:
-        return (self.rate,)
-
 
 @dataclass(frozen=True, slots=True)
 class ClassModel(Tabulated):
     """Classes, equally frequent."""
 
+    of_effects: ClassVar[str] = "slope of one standard deviation, in log odds"
     axes: ClassVar[tuple[str, ...]] = ("classes",)
 
     classes: int = 2
-
-    def place(self, d: int) -> tuple[float, ...]:
-        return (self.classes,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +107,9 @@ class OrdinalModel(ClassModel):
     """Cumulative logits of ordered classes."""
 
     name: ClassVar[str] = "ordinal"
+    meaning: ClassVar[str] = (
+        f"A slope is {_SLOPE}, in log odds of a higher class; classes are equally frequent."
+    )
 
     def coefficients(self, d: int) -> float:
         return d + self.classes - 1
@@ -126,6 +124,10 @@ class MultinomialModel(ClassModel):
     """Logits of classes against a baseline."""
 
     name: ClassVar[str] = "multinomial"
+    meaning: ClassVar[str] = (
+        f"A slope is {_SLOPE}, in log odds of a class against the baseline; classes are equally "
+        "frequent."
+    )
 
     def coefficients(self, d: int) -> float:
         return (self.classes - 1) * (d + 1)
@@ -140,9 +142,19 @@ class EffectModel(Tabulated):
     """A treatment effect, the same for all, by doubly robust scores."""
 
     name: ClassVar[str] = "effect"
+    noun: ClassVar[str] = "treatment effect"
+    of_effects: ClassVar[str] = "treatment effect, in residual standard deviations"
+    meaning: ClassVar[str] = (
+        "An effect is in standard deviations of the residuals of the outcome, and the same for "
+        "all; treatment does not depend on the regressors."
+    )
     axes: ClassVar[tuple[str, ...]] = ("d", "treated")
 
     treated: float = 0.5  # Share of units that are treated.
+
+    @property
+    def exact(self) -> str:
+        return "least squares"
 
     @property
     def least(self) -> float:
@@ -166,14 +178,11 @@ def _resolution(each: float, epsilon: float, delta: float) -> float:
 
 
 @cache
-def table(name: str, axes: tuple[str, ...]) -> tuple[tuple[Doubles, ...], Doubles, Doubles]:
-    """Read a table.
+def table(name: str, axes: tuple[str, ...]) -> Grid:
+    """Read a table, over resolutions and its other axes.
 
     Values of single cells are off by chance.  More units do no harm, so that each is as bad as the
     worst with at least as many.
-
-    Returns axes: logarithms of resolutions and of the other axes.
-    and excess, released: logarithm of the squared width less 1, and the share of what is released.
     """
     (each, *others), found = gridded(
         read_table(f"{name}_table.csv"), ("each", *axes), ("width", "lost")
@@ -187,5 +196,6 @@ def table(name: str, axes: tuple[str, ...]) -> tuple[tuple[Doubles, ...], Double
         width[k] = np.where(np.isnan(width[k]), more, width[k])
     excess = np.log(np.maximum(width, _LEAST_WIDTH) ** 2 - 1)
     excess, released = excess[::-1], 1 - lost[::-1]
-    worst = np.maximum.accumulate(excess, axis=0), np.minimum.accumulate(released, axis=0)
-    return (np.array(resolutions), *map(np.log, others)), worst[0][::-1], worst[1][::-1]
+    excess, released = np.maximum.accumulate(excess), np.minimum.accumulate(released)
+    logs = (np.array(resolutions), *map(np.log, others))
+    return Grid(logs, excess[::-1], released[::-1], 1 - released[::-1])

@@ -1,20 +1,22 @@
-"""What every selector is: public options, and one function that chooses columns."""
+"""What every selector is: public options, and one function that chooses columns, in rounds."""
 
 from __future__ import annotations
 
-import operator
+from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from dpreg.base.errors import ArgumentError, BudgetError, unusable
+from dpreg.base.options import is_whole
 from dpreg.data.design import Design, Terms
-from dpreg.estimation.base import Allowance
+from dpreg.estimation.base import Allowance, Procedure
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
+from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 # The core draws at 2^-38 nats or more; with a little room for k roundings.
 _LEAST_CHOICE = 4e-12
+WINS = "a term wins a round with probability 95% when it leads all others by"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Selection:
         return dict(candidates[j] for j in (self.chosen if self.ordered else sorted(self.chosen)))
 
 
-class Selector(Protocol):
+class Selector(Procedure):
     """A private feature selection: frozen options and `select`.
 
     What it chooses from are the terms of the formula, each with all of its columns.  The score of
@@ -44,30 +46,47 @@ class Selector(Protocol):
     that is made for the columns is enough for the terms.
     """
 
-    @property
-    def name(self) -> str:
-        """As `dp_select(method=...)` spells it."""
+    __slots__ = ()
 
-    @property
-    def share(self) -> float:
-        """Share of eps that `dp_lm(select=...)` gives to the selection."""
+    share: float  # Share of eps that `dp_lm(select=...)` gives to the selection.
 
-    @property
-    def holds_rows(self) -> bool:
-        """Whether all rows have to be in memory."""
-
-    @property
-    def uses_bounds(self) -> bool:
-        """Whether public bounds of columns are used."""
-
+    @abstractmethod
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
 
+    @abstractmethod
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         """Say what a selection with this allowance costs at most, from public numbers alone."""
 
+    @abstractmethod
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         """Spend the allowance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What each of k choices may spend, and how they add up."""
+
+    epsilon: float  # Of one round, which must be an exponential mechanism (epsilon-bounded range).
+    composition: str
+    delta: float  # What is used of the delta of the budget.
+
+
+def plan_rounds(epsilon: float, delta: float, k: int) -> Rounds:
+    """Split (epsilon, delta) over k rounds by the better of two compositions.
+
+    Basic: epsilon / k each, and no delta.  By concentrated privacy: a mechanism of
+    epsilon_0-bounded range is epsilon_0^2 / 8-zCDP (Cesar and Rogers, 2021), so k of them are
+    rho-zCDP with rho = k epsilon_0^2 / 8, and rho-zCDP gives (epsilon, delta)-DP (Canonne, Kamath
+    and Steinke, 2020).  The second is better for many rounds.
+    """
+    basic = Rounds(epsilon / k, "basic", 0.0)
+    if delta == 0:
+        return basic
+    concentrated = bounded_range_epsilon(zcdp_rho(epsilon, delta), k)
+    if concentrated <= basic.epsilon:
+        return basic
+    return Rounds(concentrated, "zero-concentrated", delta)
 
 
 def check_k(k: object, d: int, of: str = "terms of the formula") -> int:
@@ -75,15 +94,23 @@ def check_k(k: object, d: int, of: str = "terms of the formula") -> int:
 
     Raises ValueError otherwise, naming the argument and what to write instead.
     """
-    try:
-        count = -1 if isinstance(k, bool) else operator.index(k)  # type: ignore[arg-type]
-    except TypeError:
-        count = -1
     if d == 0:
         raise ArgumentError("k", f"there is nothing to choose from, the number of {of} is 0")
-    if not 1 <= count <= d:
+    if not is_whole(k) or not 1 <= k <= d:
         raise unusable("k", f"an integer between 1 and {d}, the number of {of}", k)
-    return count
+    return int(k)
+
+
+def clarity_of(
+    score: str, scale: float, log_rivals: float, each: float, what: str, wins: str = WINS
+) -> Clarity:
+    """Return the clarity of scores that grow with the number n of rows.
+
+    each, what: a score of 1 is `each` / n of `what`.
+    """
+    margin = Clarity.margin_of(scale, log_rivals)
+    at = ", ".join(f"{each * margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
+    return Clarity(score, scale, margin, f"{wins} {margin:,.0f} / {what}, that is {at} rows.")
 
 
 def starts_of(terms: Terms) -> list[int]:

@@ -12,13 +12,24 @@ from dpreg.base.options import check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.estimation.base import Allowance
-from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.doors import kendall
-from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
-from dpreg.estimation.selection.rounds import Rounds, plan_rounds
+from dpreg.estimation.selection.base import (
+    Rounds,
+    Selection,
+    Selector,
+    check_choice,
+    check_k,
+    check_share,
+    clarity_of,
+    plan_rounds,
+    starts_of,
+)
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
+_SCORE = (
+    "Kendall correlation with the response, less its mean with the terms chosen before, times n / 2"
+)
 # Of a score of the later rounds (cpp/src/stats/kendall.md, Lemma 3).
 _LATER_SENSITIVITY = _core.KENDALL_SCORE_RANGE / 2
 # Of the first round and of the later ones.
@@ -30,7 +41,7 @@ _RANGES = {
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DPKendall:
+class DPKendall(Selector):
     """Options of DPKendall (Dick et al., 2023), all public.
 
     k rounds; each draws a term by its Kendall correlation with the response less its mean
@@ -86,16 +97,13 @@ class DPKendall:
         check_share("share", self.share)
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        """See `dpreg.estimation.selection.base.Selector`."""
         check_k(k, len(terms.candidates))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.selection.base.Selector`."""
         return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
-        """See `dpreg.estimation.selection.base.Selector`."""
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
         rows = self.max_rows if design.by_unit else 1
         first, later = (rows * length for length in _RANGES[self.ranges])
@@ -109,12 +117,14 @@ class DPKendall:
             bits=allowance.bits,
             groups=starts_of(design.terms),
         )
-        scale = (later if k > 1 else first) / rounds.epsilon
+        d, scale = len(design.terms.candidates), (later if k > 1 else first) / rounds.epsilon
         return Selection(
             chosen=tuple(chosen),
             ordered=True,
             parts=_parts(k, allowance.epsilon, rounds, (first, later), rows),
-            clarity=_clarity(len(design.terms.candidates), scale),
+            clarity=clarity_of(
+                _SCORE, scale, math.log(max(1, d - 1)), 2.0, "(n / 2) in correlation"
+            ),
             composition=rounds.composition,
         )
 
@@ -139,16 +149,3 @@ def _parts(
         )
         parts.append(part)
     return tuple(parts[: min(k, 2)])
-
-
-def _clarity(d: int, scale: float) -> Clarity:
-    margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
-    at = ", ".join(f"{2 * margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
-    return Clarity(
-        score="Kendall correlation with the response, less its mean with the terms chosen "
-        "before, times n / 2",
-        scale=scale,
-        margin=margin,
-        reading=f"a term wins a round with probability 95% when it leads all others by "
-        f"{margin:,.0f} / (n / 2) in correlation, that is {at} rows.",
-    )

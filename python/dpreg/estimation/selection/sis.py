@@ -17,19 +17,28 @@ from dpreg.estimation.base import Allowance
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.clipped_products import SENSITIVITY, ClippedProducts
 from dpreg.estimation.releases.doors import canonical, peeled
-from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
-from dpreg.estimation.selection.rounds import Rounds, plan_rounds
+from dpreg.estimation.selection.base import (
+    Rounds,
+    Selection,
+    Selector,
+    check_choice,
+    check_k,
+    check_share,
+    clarity_of,
+    plan_rounds,
+    starts_of,
+)
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.sealed import Scores
 
 _SCORE = "size of the sum of products of columns and response, each scaled to [-1, 1]"
-_NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
+_WHAT = "n in mean product"
+NOISE = {"exponential": _core.NoiseLaw.EXPONENTIAL, "gumbel": _core.NoiseLaw.GUMBEL}
 
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DPSIS:
+class DPSIS(Selector):
     """Options of DP-SIS (Swope et al., 2024), all public.
 
     Columns and response are mapped by their public bounds to [-1, 1] and clipped; a column is
@@ -77,8 +86,6 @@ class DPSIS:
     """
 
     name: ClassVar[str] = "sis"
-    holds_rows: ClassVar[bool] = False
-    uses_bounds: ClassVar[bool] = True
 
     top_k: Literal["canonical", "peel"] = "canonical"
     gamma: float = 0.5
@@ -94,33 +101,39 @@ class DPSIS:
             raise unusable("gamma", "in [0, 1)", self.gamma)
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        """See `dpreg.estimation.selection.base.Selector`."""
         check_k(k, len(terms.candidates))
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
-        _needs_bounds(terms)
+        names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
+        without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
+        if without:
+            such = write("bounds", {without[0]: (Blank("low"), Blank("high")), ...: ...})
+            raise ArgumentError(
+                "bounds",
+                f"the 'sis' selection needs public bounds of {without[0]!r}",
+                (*such, " with an entry for each column and the response"),
+            )
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.selection.base.Selector`."""
         if self.top_k == "peel":
             return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
         return Cost.pure(epsilon).claimed(epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
-        """See `dpreg.estimation.selection.base.Selector`."""
         rows = self.max_rows if design.by_unit else 1
-        scores = _scores(sample_rows(design, self.max_rows, allowance.bits), rows)
+        (low, high), starts = column_bounds(design.terms).T, tuple(starts_of(design.terms))
+        products = ClippedProducts((low + high) / 2, (high - low) / 2, starts, rows)
+        scores = sample_rows(design, self.max_rows, allowance.bits).total(products)
         d, bits = len(design.terms.candidates), allowance.bits
         if self.top_k == "peel":
             rounds = plan_rounds(allowance.epsilon, allowance.delta, k)
             chosen = peeled(scores, k=k, epsilon=k * rounds.epsilon, bits=bits)
             scale = scores.range / rounds.epsilon
             how = f"Gumbel, scale {scale:.4g}"
-            wins = "a term wins a round with probability 95% when it leads all others by"
-            clarity = _clarity(scale, math.log(max(1, d - 1)), wins)
+            clarity = clarity_of(_SCORE, scale, math.log(max(1, d - 1)), 1.0, _WHAT)
         else:
             rounds = Rounds(allowance.epsilon, "basic", 0.0)
             chosen = canonical(
-                scores, k=k, epsilon=rounds.epsilon, gamma=self.gamma, noise=_NOISE[self.noise],
+                scores, k=k, epsilon=rounds.epsilon, gamma=self.gamma, noise=NOISE[self.noise],
                 bits=bits,
             )  # fmt: skip
             rate = allowance.epsilon / scores.range
@@ -153,39 +166,8 @@ class DPSIS:
                 reading="with gamma = 0 no lead guarantees that the term in place k is selected.",
             )
         sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
-        return _clarity(
-            1 / (rate * self.gamma),
-            sets,
+        return clarity_of(
+            _SCORE, 1 / (rate * self.gamma), sets, 1.0, _WHAT,
             "the k terms with the largest scores are returned with probability about 95% or "
             "more when each of them leads all others by",
-        )
-
-
-def _scores(design: Design, rows: int) -> Scores:
-    low, high = column_bounds(design.terms).T
-    starts = tuple(starts_of(design.terms))
-    return design.total(ClippedProducts((low + high) / 2, (high - low) / 2, starts, rows))
-
-
-def _needs_bounds(terms: Terms) -> None:
-    """Refuse columns without bounds, or a response without."""
-    names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
-    without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
-    if without:
-        such = write("bounds", {without[0]: (Blank("low"), Blank("high")), ...: ...})
-        raise ArgumentError(
-            "bounds",
-            f"the 'sis' selection needs public bounds of {without[0]!r}",
-            (*such, " with an entry for each column and the response"),
-        )
-
-
-def _clarity(scale: float, log_rivals: float, wins: str) -> Clarity:
-    margin = Clarity.margin_of(scale, log_rivals)
-    at = ", ".join(f"{margin / n:.2g} of {n:,.0f}" for n in (1e3, 1e4, 1e5, 1e6))
-    return Clarity(
-        score=_SCORE,
-        scale=scale,
-        margin=margin,
-        reading=f"{wins} {margin:,.0f} / n in mean product, that is {at} rows.",
-    )
+        )  # fmt: skip

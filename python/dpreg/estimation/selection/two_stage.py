@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -17,115 +17,24 @@ from dpreg.estimation.base import Allowance
 from dpreg.estimation.blocks.model_rows import Partition, assigned, noisy_units
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.doors import lasso_votes
-from dpreg.estimation.selection.base import Selection, check_choice, check_k, check_share, starts_of
+from dpreg.estimation.selection.base import (
+    WINS,
+    Selection,
+    Selector,
+    check_choice,
+    check_k,
+    check_share,
+    starts_of,
+)
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
-from dpreg.privacy.sealed import Sealed
 
 _MOST_MODELS = 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
-    """A partition of the units."""
-
-    count: int  # How many models.
-    batch: int  # How many units each may have, about.
-    assignment: Sealed[_core.Assignment]
-
-
-def draw_models(
-    design: Design, units: float, models: int, partition: Partition, bits: _core.BitSource
-) -> Models:
-    """Assign the units to `models` models, `units` being their noisy number."""
-    models = min(models, _MOST_MODELS)
-    batch = max(1, math.ceil(units / models))
-    return Models(models, batch, assigned(design, models, batch, partition, bits))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _VoteOptions(ABC):
-    """What TwoStage and SubLasso have in common."""
-
-    holds_rows: ClassVar[bool] = True
-    uses_bounds: ClassVar[bool] = False
-
-    models: int | None = None
-    penalty: float = 0.1
-    partition: Partition = "slots"
-    count_share: float = 0.1
-    share: float = 0.05
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.models is not None and not 1 <= self.models <= _MOST_MODELS:
-            raise unusable("models", "between 1 and 2**20", self.models)
-        if not 0 <= self.penalty < math.inf:
-            raise unusable("penalty", "finite and at least 0", self.penalty)
-        check_share("count_share", self.count_share)
-        check_share("share", self.share)
-
-    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        """See `dpreg.estimation.selection.base.Selector`; units may have several rows."""
-        check_k(k, len(terms.candidates))
-        check_choice((1 - self.count_share) * epsilon / k)
-        check_choice(self.count_share * epsilon)
-
-    @abstractmethod
-    def _models(self, units: float, k: int, d: int) -> int:
-        """Return how many fits there are by default."""
-
-    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        count = self.count_share * epsilon
-        votes = Cost.choices((epsilon - count) / k, k, epsilon - count, 0.0)
-        return (Cost.pure(count) + votes).claimed(epsilon, delta)
-
-    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
-        """See `dpreg.estimation.selection.base.Selector`."""
-        d = len(design.terms.candidates)
-        epsilon_count = self.count_share * allowance.epsilon
-        epsilon_votes = allowance.epsilon - epsilon_count
-        units, count_part = noisy_units(design, epsilon_count, allowance.bits)
-        count = self._models(units, k, design.columns) if self.models is None else self.models
-        models = draw_models(design, units, count, self.partition, allowance.bits)
-        chosen = lasso_votes(
-            design.arrays(),
-            models.assignment,
-            penalty=self.penalty,
-            k=k,
-            epsilon=epsilon_votes,
-            bits=allowance.bits,
-            groups=starts_of(design.terms),
-        )
-        scale = k * _core.VOTE_RANGE / epsilon_votes
-        margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
-        votes = Part(
-            f"{k} terms by the votes of {models.count} Lasso fits",
-            epsilon_votes,
-            0.0,
-            f"Gumbel, scale {scale:.4g}",
-            sensitivity=_core.VOTE_SENSITIVITY,
-            scale=scale,
-        )
-        return Selection(
-            chosen=tuple(chosen),
-            ordered=True,
-            parts=(count_part, votes),
-            clarity=_clarity(scale, margin, models.count),
-            units=units,
-            notes=(
-                f"{counted(models.count, 'model')} of up to {counted(models.batch, 'unit')} each "
-                "voted",
-                *_of_few_units(models.batch, d),
-                *_beyond_reach(margin, models.count),
-            ),
-        )
-
-
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoStage(_VoteOptions):
+class TwoStage(Selector):
     """Options of the first stage of two-stage selection (Kifer et al., 2012), all public.
 
     About sqrt(n) models, each a Lasso fit on about sqrt(n) units, vote for the k terms with
@@ -175,14 +84,83 @@ class TwoStage(_VoteOptions):
     """
 
     name: ClassVar[str] = "two_stage"
+    holds_rows: ClassVar[bool] = True
+    uses_bounds: ClassVar[bool] = False
+
+    models: int | None = None
+    penalty: float = 0.1
+    partition: Partition = "slots"
+    count_share: float = 0.1
+    share: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.models is not None and not 1 <= self.models <= _MOST_MODELS:
+            raise unusable("models", "between 1 and 2**20", self.models)
+        if not 0 <= self.penalty < math.inf:
+            raise unusable("penalty", "finite and at least 0", self.penalty)
+        check_share("count_share", self.count_share)
+        check_share("share", self.share)
+
+    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
+        check_k(k, len(terms.candidates))
+        check_choice((1 - self.count_share) * epsilon / k)
+        check_choice(self.count_share * epsilon)
 
     def _models(self, units: float, k: int, d: int) -> int:
+        """Return how many fits there are by default."""
         return max(1, math.isqrt(int(units)))
+
+    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
+        count = self.count_share * epsilon
+        votes = Cost.choices((epsilon - count) / k, k, epsilon - count, 0.0)
+        return (Cost.pure(count) + votes).claimed(epsilon, delta)
+
+    def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
+        d = len(design.terms.candidates)
+        epsilon_count = self.count_share * allowance.epsilon
+        epsilon_votes = allowance.epsilon - epsilon_count
+        units, count_part = noisy_units(design, epsilon_count, allowance.bits)
+        count = self._models(units, k, design.columns) if self.models is None else self.models
+        models = min(count, _MOST_MODELS)
+        batch = max(1, math.ceil(units / models))
+        chosen = lasso_votes(
+            design.arrays(),
+            assigned(design, models, batch, self.partition, allowance.bits),
+            penalty=self.penalty,
+            k=k,
+            epsilon=epsilon_votes,
+            bits=allowance.bits,
+            groups=starts_of(design.terms),
+        )
+        scale = k * _core.VOTE_RANGE / epsilon_votes
+        margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
+        votes = Part(
+            f"{k} terms by the votes of {models} Lasso fits",
+            epsilon_votes,
+            0.0,
+            f"Gumbel, scale {scale:.4g}",
+            sensitivity=_core.VOTE_SENSITIVITY,
+            scale=scale,
+        )
+        return Selection(
+            chosen=tuple(chosen),
+            ordered=True,
+            parts=(count_part, votes),
+            clarity=Clarity(
+                score="votes",
+                scale=scale,
+                margin=margin,
+                reading=f"{WINS} {margin:,.0f} votes of the {models:,} that it can have.",
+            ),
+            units=units,
+            notes=tuple(_notes(models, batch, d, margin)),
+        )
 
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubLasso(_VoteOptions):
+class SubLasso(TwoStage):
     """Options of SubLasso (Dick et al., 2023, Algorithm 2), all public.
 
     As `TwoStage`, with as many models as batches of k, or of d, units allow.  Batches of a few
@@ -227,31 +205,17 @@ class SubLasso(_VoteOptions):
         return max(1, int(units) // (k if self.batch == "k" else d))
 
 
-def _of_few_units(batch: int, d: int) -> tuple[str, ...]:
-    """Say so where fits have no more units than candidates."""
-    if batch > d:
-        return ()
-    return (
-        f"a fit of so few units says little of {counted(d, 'candidate')}; use 'kendall' or fewer "
-        "models",
-    )
-
-
-def _beyond_reach(margin: float, models: int) -> tuple[str, ...]:
-    """Say so where no column can have votes enough."""
-    if margin <= models:
-        return ()
-    return (
-        f"even a term with the votes of all {models:,} models is selected by chance only, because "
-        f"noise requires a lead of {margin:,.0f} votes; use 'kendall', a smaller k or a larger eps",
-    )
-
-
-def _clarity(scale: float, margin: float, models: int) -> Clarity:
-    return Clarity(
-        score="votes",
-        scale=scale,
-        margin=margin,
-        reading=f"a term wins a round with probability 95% when it leads all others by "
-        f"{margin:,.0f} votes of the {models:,} that it can have.",
-    )
+def _notes(models: int, batch: int, d: int, margin: float) -> Iterator[str]:
+    """Say who voted, and whether fits have no more units than candidates or votes cannot decide."""
+    yield f"{counted(models, 'model')} of up to {counted(batch, 'unit')} each voted"
+    if batch <= d:
+        yield (
+            f"a fit of so few units says little of {counted(d, 'candidate')}; use 'kendall' or "
+            "fewer models"
+        )
+    if margin > models:
+        yield (
+            f"even a term with the votes of all {models:,} models is selected by chance only, "
+            f"because noise requires a lead of {margin:,.0f} votes; use 'kendall', a smaller k or "
+            "a larger eps"
+        )

@@ -18,8 +18,7 @@ import numpy as np
 import dpreg
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.start import Start
-from dpreg.estimation.planning.curves import power_curve, width_curve
-from dpreg.estimation.planning.planned import Planned
+from dpreg.estimation.planning.planned import Planned, power_curve, width_curve
 from dpreg.faces.bridge.rows import packed
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.classes import OfClasses
@@ -108,7 +107,7 @@ def _(plan: Planned) -> dict[str, Any]:
     effects, powers, exact = power_curve(plan)
     curves = {"curve": {"eps": epsilons, "width": widths},
               "detection": {"effect": effects, "power": powers, "exact": exact}}  # fmt: skip
-    words = {"text": str(plan), "exact": plan.exact, "of_effects": plan.of_effects}
+    words = {"text": str(plan), "exact": plan.model.exact, "of_effects": plan.model.of_effects}
     return {**words, "title": plan.title, **plain(plan), **plain(curves)}
 
 

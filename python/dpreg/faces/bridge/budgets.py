@@ -11,8 +11,9 @@ import numpy as np
 from dpreg.base.errors import BudgetError
 from dpreg.calls.session import Payer
 from dpreg.faces.bridge.words import as_given
+from dpreg.privacy.account import shares_of
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.statement import AMOUNTS, columns_of, shares_of
+from dpreg.privacy.charge import AMOUNTS, columns_of
 
 Request = Mapping[str, Any]
 

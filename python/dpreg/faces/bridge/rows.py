@@ -20,7 +20,7 @@ from dpreg.data.matrix import ModelMatrix, Records
 from dpreg.data.schema import Column
 from dpreg.data.source import RowSource, quietly
 from dpreg.data.units import UnitNumbers
-from dpreg.privacy.stratum import Stratum
+from dpreg.privacy.charge import Stratum
 
 Request = Mapping[str, Any]
 

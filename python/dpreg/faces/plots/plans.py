@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.base.later import Axes
-from dpreg.estimation.planning.curves import power_curve, width_curve
-from dpreg.estimation.planning.planned import Planned
+from dpreg.estimation.planning.planned import Planned, power_curve, width_curve
 from dpreg.faces.plots.axes import ACCENT, SAMPLING, TOTAL, new_axes, without_box
 
 # With more, releases have no room for their names.
@@ -40,7 +39,7 @@ def plot_plan(plan: Planned, ax: Axes | None = None) -> Axes:
              if epsilons[0] <= t <= epsilons[-1]]  # fmt: skip
     ax.set_xticks(shown, [f"{t:g}" for t in shown])
     ax.minorticks_off()
-    ax.set(ylim=(0.95, 1.3 * top), xlabel="eps", ylabel=f"interval width / {plan.exact}")
+    ax.set(ylim=(0.95, 1.3 * top), xlabel="eps", ylabel=f"interval width / {plan.model.exact}")
     ax.set_title(plan.title, loc="left")
     without_box(ax)
     return ax
@@ -50,14 +49,14 @@ def plot_power(plan: Planned, ax: Axes | None = None) -> Axes:
     """Plot power against the size of an effect, with that of the fit without privacy."""
     ax = new_axes(ax, 4.0)
     effects, powers, exact = power_curve(plan)
-    ax.plot(effects, exact, color="0.6", linewidth=1.5, label=plan.exact)
+    ax.plot(effects, exact, color="0.6", linewidth=1.5, label=plan.model.exact)
     ax.plot(effects, powers, color=SAMPLING, linewidth=2, label=f"eps={plan.eps:.3g}")
     if plan.effect is not None and plan.power is not None:
         ax.plot([plan.effect], [plan.power], "o", color=ACCENT)
         ax.annotate(f"{plan.effect:.3g}: {plan.power:.2g}", (plan.effect, plan.power),
                     xytext=(8, -12), textcoords="offset points")  # fmt: skip
     ax.set(xlim=(effects[0], effects[-1]), ylim=(0, 1.03), ylabel="power of the 5% test")
-    ax.set_xlabel(plan.of_effects)
+    ax.set_xlabel(plan.model.of_effects)
     ax.legend(frameon=False, loc="lower right")
     ax.set_title(plan.title, loc="left")
     without_box(ax)
