@@ -18,8 +18,7 @@ from dpreg.base.levels import Level
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
-from dpreg.calls.times import posed
-from dpreg.data.cuts import edges_of
+from dpreg.calls.times import edges_of, posed
 from dpreg.data.design import Terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix

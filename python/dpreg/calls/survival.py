@@ -14,10 +14,9 @@ from dpreg.base.levels import Level
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.calls.stacked import Stacked, bounded, check_columns, known_limits, rows_of_a_unit
-from dpreg.calls.times import posed
+from dpreg.calls.times import edges_of, posed
 from dpreg.data.bounds import Bounds
 from dpreg.data.containers import check_column
-from dpreg.data.cuts import edges_of
 from dpreg.data.design import Design, Terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.matrix import ModelMatrix

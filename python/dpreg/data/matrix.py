@@ -13,8 +13,8 @@ from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
 from dpreg.data.formula import Rows
 from dpreg.data.roles import Weights, usable_weights
+from dpreg.data.sampling import within_terms, within_units
 from dpreg.data.schema import Schema
-from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
 
 _INTERCEPT = "Intercept"

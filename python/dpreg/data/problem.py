@@ -16,9 +16,9 @@ from dpreg.data.formula import FormulaSpec, bound_formula
 from dpreg.data.formula.parse import effects_of_unit
 from dpreg.data.matrix import ModelMatrix, check_column_names
 from dpreg.data.roles import Weights, check_stratum, check_unit, check_weight_column
+from dpreg.data.sampling import within_terms, within_units
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import RowSource
-from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.stratum import Stratum
 
 

@@ -14,8 +14,7 @@ from sources import evaluated, schema
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.formula.bases import equal_knots, natural_splines, polynomials
-from dpreg.data.formula.basis_terms import BASES
+from dpreg.data.formula.basis_terms import BASES, equal_knots, natural_splines, polynomials
 from dpreg.faces.cli.commands import main
 
 LOW, HIGH = 0.5, 6.5

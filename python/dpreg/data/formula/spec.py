@@ -21,9 +21,16 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import FormulaError
 from dpreg.base.later import pd
-from dpreg.data.formula.encoded import encoded, quiet, ranges_of_bases, ranges_of_levels
+from dpreg.data.formula.encoded import (
+    anything,
+    categorical,
+    encoded,
+    probe,
+    quiet,
+    ranges_of_bases,
+    ranges_of_levels,
+)
 from dpreg.data.formula.parse import check_widths, factors_of, lookups, parsed, schema_of
-from dpreg.data.formula.tables import anything, categorical, probe
 from dpreg.data.formula.terms import read_factor
 from dpreg.data.roles import usable_weights
 from dpreg.data.schema import Schema

@@ -19,13 +19,17 @@ from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import (
     FOREIGN,
     LEARNS_FROM_DATA,
+    MAKE_IT,
+    OTHER_ROWS,
     ROW_FUNCTIONS,
     SUMMARIES,
     RowFunction,
     about,
+    is_long,
+    refusal,
+    why_not,
     without_interval,
 )
-from dpreg.data.formula.refusals import MAKE_IT, OTHER_ROWS, is_long, refusal, why_not
 from dpreg.data.schema import Schema, such_bounds
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.data.design import Design
-from dpreg.data.grouped import by_group
+from dpreg.data.expanded import by_group
 from dpreg.data.observations import InMemory
 from dpreg.estimation.planning.tukey import most_units
 from dpreg.estimation.releases.doors import noisy_counts
