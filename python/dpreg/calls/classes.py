@@ -221,7 +221,7 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
     """Return the response, its levels, and a problem whose response is the number of the level."""
     asked = session.request
     if isinstance(session.data, ModelMatrix):
-        response = session.data.response
+        response = session.data.terms.response
         given = (asked.levels or {}).get(response)
         if given is None:
             raise _undeclared(response)

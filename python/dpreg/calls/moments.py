@@ -104,18 +104,13 @@ def dp_moments(
     >>> m.lm("price ~ carat").params.index.tolist()
     ['Intercept', 'carat']
     """
-    return released_moments(Request.of("dp_moments", locals()), data)
-
-
-def released_moments(request: Request, data: Any) -> DPMoments:
-    """Do what `dp_moments` does."""
+    request = Request.of("dp_moments", locals())
     session = begin(request, data)
-    spending, unit = session.allowance, request.unit
-    rows = rows_fitted(request)
+    spending, rows = session.allowance, rows_fitted(request)
     session, problem = _posed(session)
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
-    public = checked_bounds(request.bounds, terms)
+    public = checked_bounds(bounds, terms)
     # Nothing is asked about the second copy of a column, the response.
     ranges = {**terms.ranges, terms.response: (0.0, 1.0)}
     terms = replace(terms, bounds=public, ranges=ranges)
@@ -168,7 +163,7 @@ def _posed(session: Session) -> tuple[Session, Problem]:
         return replace(session, request=replace(asked, formula=formula))
 
     if isinstance(data, ModelMatrix):
-        return put(f"~ {' + '.join(data.names)}"), put(str(asked.formula)).pose()
+        return put(f"~ {' + '.join(data.terms.names)}"), put(str(asked.formula)).pose()
     stratum = session.payer.stratum
     apart = None if stratum is None else stratum.column
     schema = open_source(data).schema.with_levels(asked.levels).without(asked.unit).without(apart)

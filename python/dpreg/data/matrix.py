@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, FormulaError
-from dpreg.data.design import Block, Design, Terms, design_of, weighed_terms
+from dpreg.data.design import Block, Design, Terms, design_of
 from dpreg.data.formula import Rows
-from dpreg.data.roles import Weights, usable_weights
-from dpreg.data.sampling import within_terms, within_units
+from dpreg.data.roles import usable_weights
+from dpreg.data.sampling import within_units
 from dpreg.data.schema import Schema
 from dpreg.privacy.stratum import Stratum
 
@@ -25,25 +25,6 @@ _WORDS = ("offset", "weights")
 _BLOCK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Records:
-    """Rows whose columns another program made, each row by itself.  Private."""
-
-    # Shape (n,): without the intercept.  A row with a value that is not finite is incomplete, and
-    # dropped.
-    columns: Sequence[Doubles]
-    y: Doubles  # Shape (n,).
-    # The unit of each row, -1 where it is missing.  None: a row is a unit.
-    labels: Integers | None = None
-    # Position of the level of each row's stratum, -1 where it has none.
-    strata: NDArray[np.int32] | None = None
-    weights: Doubles | None = None  # Of the rows, when there are any.
-
-    def all_columns(self) -> list[Doubles]:
-        """Return the columns, and weights as the last of them."""
-        return [*self.columns, *([] if self.weights is None else [usable_weights(self.weights)])]
-
-
 @dataclass(frozen=True, slots=True)
 class ModelMatrix:
     """A problem whose formula another program evaluates, which `dp_lm` takes for its `data`.
@@ -51,38 +32,21 @@ class ModelMatrix:
     R has formulas, factors and contrasts of its own.  Public, all but what `read` returns.
     """
 
-    response: str
-    names: tuple[str, ...]  # Length d: of the columns, the intercept not among them.
-    intercept: bool
-    # Returns an iterable of `Records`; called once, after the budget was charged.
-    read: Callable[[], Iterable[Records]]
-    # Limits of those columns that are known from declared levels.
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    unit: str | None = None  # What the labels of the records number, for messages.
-    # Whose rows are wanted of the records; their strata are numbered as its levels are.
+    terms: Terms
+    # Returns rows as `blocks_of` makes them; called once, after the budget was charged.
+    read: Callable[[], Iterable[Block]]
+    unit: str | None = None  # What the labels of the rows number, for messages.
+    # Whose rows are wanted; the codes of the rows are positions of its levels.
     stratum: Stratum | None = None
-    within: bool = False  # The model has an effect of each unit.
-    weights: Weights | None = None  # The records have weights.
-    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    offsets: tuple[str, ...] = ()
-    data_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # As in `Terms`.
 
     def __post_init__(self) -> None:
-        if len(set(self.names)) < len(self.names):
+        names = self.terms.names
+        if len(set(names)) < len(names):
             raise ArgumentError("names", "each column needs a name of its own")
-        if self.intercept and _INTERCEPT in self.names:
+        if self.terms.intercept and _INTERCEPT in names:
             raise _taken(_INTERCEPT, "the intercept")
-        if not self.names and not self.intercept:
+        if not names and not self.terms.intercept:
             raise FormulaError("there is nothing on its right-hand side")
-
-    @property
-    def terms(self) -> Terms:
-        terms = Terms(
-            self.response, self.names, self.intercept, self.ranges, groups=self.groups,
-            offsets=self.offsets, data_bounds=self.data_bounds,
-        )  # fmt: skip
-        terms = weighed_terms(terms, self.weights)
-        return within_terms(terms) if self.within else terms
 
     @property
     def schema(self) -> Schema:
@@ -91,20 +55,33 @@ class ModelMatrix:
 
     def design(self, memory: float) -> Design:
         by_unit = self.unit is not None
-        design = design_of(self._blocks(), self.terms, memory, self.stratum, by_unit=by_unit)
-        return within_units(design) if self.within else design
+        design = design_of(self.read(), self.terms, memory, self.stratum, by_unit=by_unit)
+        return within_units(design) if self.terms.within else design
 
-    def _blocks(self) -> Iterator[Block]:
-        for records in self.read():
-            columns = records.all_columns()
-            for start in range(0, len(records.y), _BLOCK):
-                part = slice(start, start + _BLOCK)
-                labels, strata = records.labels, records.strata
-                yield Block(
-                    Rows.of_columns([column[part] for column in columns], records.y[part]),
-                    None if labels is None else labels[part],
-                    None if strata is None else strata[part],
-                )
+
+def blocks_of(
+    columns: Sequence[Doubles],
+    y: Doubles,
+    labels: Integers | None = None,
+    codes: NDArray[np.int32] | None = None,
+    weights: Doubles | None = None,
+) -> Iterator[Block]:
+    """Divide rows whose columns another program made, each row by itself.
+
+    columns: shape (n,): without the intercept.  A row with a value that is not finite is
+        incomplete, and dropped.
+    y: shape (n,).
+    labels, codes: see `Block`.
+    weights: of the rows, when there are any; a last column then.
+    """
+    every = [*columns, *([] if weights is None else [usable_weights(weights)])]
+    for start in range(0, len(y), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        yield Block(
+            Rows.of_columns([column[part] for column in every], y[part]),
+            None if labels is None else labels[part],
+            None if codes is None else codes[part],
+        )
 
 
 def check_column_names(columns: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -25,8 +25,7 @@ from dpreg.data.observations import (
     RowCount,
     Statistic,
 )
-from dpreg.data.schema import Schema
-from dpreg.data.source import Batch, RowSource, quietly
+from dpreg.data.source import RowSource, quietly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,21 +39,24 @@ class Task:
         """Add up the rows of one partition."""
         nothing = np.empty((0, self.spec.width)), np.empty(0)
         sums = self.statistic(*nothing)
-        for batch in source.batches(self.spec.needed(response=True)):
-            rows = self.spec.rows(batch, response=True)
-            assert rows.y is not None
-            sums += self.statistic(rows.X, rows.y)
+        for X, y in _rows(self.spec, source):
+            sums += self.statistic(X, y)
         return sums
 
 
+def _rows(spec: FormulaSpec, source: RowSource) -> Iterator[tuple[Doubles, Doubles]]:
+    for batch in source.batches(spec.needed(response=True)):
+        rows = spec.rows(batch, response=True)
+        assert rows.y is not None
+        yield rows.X, rows.y
+
+
 @runtime_checkable
-class PartitionedSource(Protocol):
-    """A source whose engine can add up what its partitions add."""
+class PartitionedSource(RowSource, Protocol):
+    """A source whose engine can add up what its partitions add.
 
-    schema: Schema
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """See `RowSource.batches`: through this process, one partition after another."""
+    Its batches come through this process, one partition after another.
+    """
 
     def total(self, task: Task) -> Sums:
         """Run a task on each partition and add up what they return."""
@@ -96,10 +98,8 @@ class PartitionedRows(ByBlock):
         if self._brought:
             return self._brought[0]
         collector = Collector(self.memory)
-        for batch in self.source.batches(self.spec.needed(response=True)):
-            rows = self.spec.rows(batch, response=True)
-            assert rows.y is not None
-            collector.append(rows.X, rows.y)
+        for X, y in _rows(self.spec, self.source):
+            collector.append(X, y)
         self._brought.append(collector.observations(self.spec.width))
         passed()
         return self._brought[0]

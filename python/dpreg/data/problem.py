@@ -84,7 +84,7 @@ def pose(
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
         check_unit(unit, Schema(columns))
         assert data.stratum == stratum
-        return data if weights is None else replace(data, weights=weights)
+        return replace(data, terms=weighed_terms(data.terms, weights))
     check_order(formula, data)
     source = open_source(data)
     check_unit(unit, source.schema)

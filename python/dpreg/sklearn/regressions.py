@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from dpreg.base.errors import ArgumentError, write
 from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
 from dpreg.data.bounds import Bounds
-from dpreg.data.matrix import Records
 from dpreg.estimation.base import Method
 from dpreg.privacy.budget import Budget
 from dpreg.results.fit import DPResults
@@ -229,16 +227,13 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         """Release a model; spends `eps` and `delta`, also where it raises `NotReleasedError`."""
         low, high = self.classes
         self.classes_ = np.array([low, high])
-        problem, names = self._problem(X, y)
-        plain = problem.read
 
-        def read() -> Iterator[Records]:
-            for records in plain():
-                known = np.where(records.y == low, 0.0, np.nan)
-                yield replace(records, y=np.where(records.y == high, 1.0, known))
+        def coded(y: Doubles) -> Doubles:
+            return np.where(y == high, 1.0, np.where(y == low, 0.0, np.nan))
 
+        problem, names = self._problem(X, y, coded)
         asked = self._asked("dp_glm", names, family="binomial", inference=self.inference)
-        self._keep(fit(asked, replace(problem, read=read)))
+        self._keep(fit(asked, problem))
         estimates = self.results_.estimates
         self.intercept_, self.coef_ = estimates[:1], estimates[None, 1:]
         return self

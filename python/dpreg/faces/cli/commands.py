@@ -11,13 +11,19 @@ import click
 from dpreg.base.errors import told
 from dpreg.base.keywords import meant_by
 from dpreg.faces.cli.audit import audit
-from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
 from dpreg.faces.cli.demo import demo_command
 from dpreg.faces.cli.fit import fit, glm, select
-from dpreg.faces.cli.models import curve, effect, lm, moments, multinomial, ordinal, survival
-from dpreg.faces.cli.plan import plan
-from dpreg.faces.cli.predict import predict
+from dpreg.faces.cli.free import lm, plan, predict
+from dpreg.faces.cli.models import (
+    block_test,
+    curve,
+    effect,
+    moments,
+    multinomial,
+    ordinal,
+    survival,
+)
 from dpreg.faces.cli.shell import CUT_OFF, FAILED, INTERRUPTED, REFUSED, close_quietly, refused
 from dpreg.faces.cli.words import know_options, shell
 from dpreg.version import __version__

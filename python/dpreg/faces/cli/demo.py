@@ -83,16 +83,13 @@ def demo(out: TextIO, picture: str | None = None) -> bool:
 
 def conclusion(params: pd.Series, exact: pd.Series) -> str:
     """Return what private and exact coefficients say about prices."""
-    (weight, clarity), (also, too) = map(_effects, (params, exact))
+    weight, also = (100 * (1.1 ** found["log(carat)"] - 1) for found in (params, exact))
+    clarity, too = (math.exp(found["clarity[T.IF]"]) for found in (params, exact))
     return (
         "at the same color and clarity a diamond that is 10% heavier costs about\n"
         f"{weight:.0f}% more, and a flawless one (IF) about {clarity:.1f} times one of clarity I1; "
         f"by least\nsquares {also:.0f}% and {too:.1f} times."
     )
-
-
-def _effects(params: pd.Series) -> tuple[float, float]:
-    return 100 * (1.1 ** params["log(carat)"] - 1), math.exp(params["clarity[T.IF]"])
 
 
 def _beside(fit: dpreg.DPResults, exact: pd.DataFrame) -> str:

@@ -86,7 +86,7 @@ def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
         try:
             if read is not None:
                 return read(text, one)
-        except ValueError:
+        except (KeyError, ValueError):
             continue
     if dataclasses.is_dataclass(hint):
         inside = Choice(tuple(f"{key}.{field}=..." for field in _fields(hint)))
@@ -95,32 +95,16 @@ def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
     raise ArgumentError(option, (f"{key!r} of {name!r} must be {kind}, got ", Value(text)))
 
 
-def _truth(text: str, _: Any) -> bool:
-    known = {"yes": True, "true": True, "no": False, "false": False}
-    if text.lower() not in known:
-        raise ValueError
-    return known[text.lower()]
-
-
-def _nothing(text: str, _: Any) -> None:
-    if text.lower() != "none":
-        raise ValueError
-
-
-def _one_of(text: str, hint: Any) -> str:
-    if text not in typing.get_args(hint):
-        raise ValueError
-    return text
-
-
+_TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
+# Of a text and an annotation; KeyError or ValueError for a text that stands for no such value.
 _READERS: dict[Any, Any] = {
-    bool: _truth,
+    bool: lambda text, _: _TRUTHS[text.lower()],
     int: lambda text, _: int(text),
     float: lambda text, _: float(text),
     str: lambda text, _: text,
-    Literal: _one_of,
+    Literal: lambda text, hint: {name: name for name in typing.get_args(hint)}[text],
     tuple: lambda text, _: tuple(text.split(",")),
-    types.NoneType: _nothing,
+    types.NoneType: lambda text, _: {"none": None}[text.lower()],
 }
 
 
