@@ -8,7 +8,7 @@ from unsealed import arrays_of
 
 import dpreg
 from dpreg.data.design import Terms
-from dpreg.data.matrix import ModelMatrix, blocks_of
+from dpreg.data.problem import ModelMatrix, blocks_of
 from dpreg.faces.bridge import call as bridge
 from dpreg.faces.bridge.answers import plain
 

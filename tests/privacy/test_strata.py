@@ -19,8 +19,7 @@ import dpreg
 from dpreg.base.errors import BudgetError, FormulaError, SchemaError
 from dpreg.data import source
 from dpreg.data.design import Terms
-from dpreg.data.matrix import ModelMatrix, blocks_of
-from dpreg.data.problem import pose
+from dpreg.data.problem import ModelMatrix, blocks_of, pose
 from dpreg.privacy.charge import Charge
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.stratum import Stratum

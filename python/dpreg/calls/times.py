@@ -16,8 +16,7 @@ from dpreg.base.options import is_number
 from dpreg.calls.session import Session
 from dpreg.data.formula.parse import read_terms
 from dpreg.data.formula.surv import SurvFormula
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import Problem
+from dpreg.data.problem import ModelMatrix, Problem
 
 # Effects of units, and all other columns, which the time and the event would be among.
 _UNNAMED = re.compile(r"\||(?<![\w.`])\.(?![\w.`])")
@@ -54,9 +53,8 @@ def edges_of(cuts: object, start: object, most: int = 1000) -> Doubles:
     several &= getattr(cuts, "ndim", 1) > 0
     # One more than there may be: an iterable need not end.
     values: list[Any] = list(itertools.islice(cuts, most + 1)) if several else []  # type: ignore[call-overload]
-    if not values or len(values) > most or not all(map(_real, values)):
-        raise unusable("cuts", wanted, cuts, like)
-    if any(a >= b for a, b in itertools.pairwise(values)):
+    numbers = 0 < len(values) <= most and all(map(_real, values))
+    if not numbers or any(a >= b for a, b in itertools.pairwise(values)):
         raise unusable("cuts", wanted, cuts, like)
     if not _real(start) or not start < values[0]:
         wanted = f"a number below the first cut, {values[0]:g}"

@@ -117,16 +117,13 @@ def whole_factor(terms: Terms) -> Integers:
     have bounds of the user.
     """
     levels = {tuple(of.tolist()) for of in level_places(terms)}
-    first = next((of for of in terms.candidates.values() if _known(terms, of)), ())
+    known = {j for j, name in enumerate(terms.names) if name in terms.ranges}
+    first = next((of for of in terms.candidates.values() if known.intersection(of)), ())
     whole = not terms.intercept and len(first) > 1 and first in levels
     names = [terms.names[j] for j in first]
     if not whole or any(_CODED.search(name) or name in terms.offsets for name in names):
         first = ()
     return np.array(first, dtype=np.int64)
-
-
-def _known(terms: Terms, places: Sequence[int]) -> bool:
-    return any(terms.names[j] in terms.ranges for j in places)
 
 
 @dataclass(frozen=True, slots=True)

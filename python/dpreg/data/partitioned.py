@@ -9,22 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.observations import (
-    BlockSums,
-    ByBlock,
-    Collector,
-    Made,
-    Observations,
-    RowCount,
-    Statistic,
-)
+from dpreg.data.observations import ByBlock, Collector, Made, Observations, RowCount, Statistic
 from dpreg.data.source import RowSource, quietly
 
 
@@ -33,7 +25,7 @@ class Task:
     """What a partition adds to a sum.  Public, and can be pickled."""
 
     spec: FormulaSpec
-    statistic: BlockSums
+    statistic: Statistic[Any]
 
     def __call__(self, source: RowSource) -> Sums:
         """Add up the rows of one partition."""
@@ -85,21 +77,16 @@ class PartitionedRows(ByBlock):
             return self._brought[0].total(statistic)
         return statistic.seal(self._total(statistic))
 
-    def _total(self, sums_of: BlockSums) -> Sums:
-        sums: Sums = quietly(self.source.total, Task(self.spec, sums_of))
+    def _total(self, statistic: Statistic[Any]) -> Sums:
+        sums: Sums = quietly(self.source.total, Task(self.spec, statistic))
         passed()
         return sums
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        yield from self._here().blocks()
-
-    def _here(self) -> Observations:
-        """Bring the rows to this process."""
-        if self._brought:
-            return self._brought[0]
-        collector = Collector(self.memory)
-        for X, y in _rows(self.spec, self.source):
-            collector.append(X, y)
-        self._brought.append(collector.observations(self.spec.width))
-        passed()
-        return self._brought[0]
+        if not self._brought:
+            collector = Collector(self.memory)
+            for X, y in _rows(self.spec, self.source):
+                collector.append(X, y)
+            self._brought.append(collector.observations(self.spec.width))
+            passed()
+        yield from self._brought[0].blocks()

@@ -17,7 +17,7 @@ from dpreg.calls.request import Request
 from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
 from dpreg.data.bounds import Bounds
 from dpreg.data.design import Block, Terms
-from dpreg.data.matrix import ModelMatrix, blocks_of, check_column_names
+from dpreg.data.problem import ModelMatrix, blocks_of, check_column_names
 from dpreg.data.source import RowSource
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.partition import StratumBudget
@@ -86,19 +86,16 @@ class Private(BaseEstimator):  # type: ignore[misc]
         return ModelMatrix(Terms("y", tuple(named), intercept=True), read), named
 
     def _asked(self, call: str, names: list[str], **more: Any) -> Request:
-        return Request(
-            call=call, formula=f"y ~ {' + '.join(names)}", eps=self._epsilon(), delta=self.delta,
-            method=self.method, bounds=self.bounds, budget=self.budget, rng=self.random_state,
-            **more,
-        )  # fmt: skip
-
-    def _epsilon(self) -> float:
         if isinstance(self.budget, StratumBudget):
             why = "is that of one stratum, and X has no column that says which rows are in it"
             raise BudgetError("budget", why, "give the budget of all strata")
         if self.eps is None:
             raise BudgetError("eps", "must be given", add("eps", 1.0))
-        return self.eps
+        return Request(
+            call=call, formula=f"y ~ {' + '.join(names)}", eps=self.eps, delta=self.delta,
+            method=self.method, bounds=self.bounds, budget=self.budget, rng=self.random_state,
+            **more,
+        )  # fmt: skip
 
 
 def _target(y: Any) -> RowSource:

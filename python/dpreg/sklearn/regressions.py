@@ -67,6 +67,7 @@ class _Regression(Private):
         self.results_, self.privacy_ = fit, fit.privacy
 
     def _means(self, X: Any) -> Doubles:
+        check_is_fitted(self, "results_")
         X = validate_data(
             self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan",
             accept_sparse=True,
@@ -158,7 +159,6 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Doubles:
         """Predict rows that need no protection, within the limits of the fit; NaN stays NaN."""
-        check_is_fitted(self, "results_")
         return self._means(X)
 
     def __sklearn_tags__(self) -> Any:
@@ -240,7 +240,6 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Doubles:
         """Return the chances of both classes, shape (n, 2), of rows that need no protection."""
-        check_is_fitted(self, "results_")
         chance = self._means(X)
         return np.column_stack([1 - chance, chance])
 

@@ -47,7 +47,7 @@ def test_polynomials_have_mean_0_and_variance_1_on_the_interval():
 
 
 def b_splines(x, degree):
-    found = BASES["bs"].function(x, [2, 4], LOW, HIGH, degree, include_intercept=True)
+    found = BASES["bs"](x, [2, 4], LOW, HIGH, degree, include_intercept=True)
     return np.column_stack(list(found.values()))
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -133,17 +132,10 @@ def _bs_limits(
     return [(0.0, 1.0)] * (least + len(_inner_knots(knots, df, least, interval)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Basis:
-    function: Callable[..., Any]
-    limits: Callable[..., list[Pair]]
-
-
-BASES: dict[str, _Basis] = {
-    "poly": _Basis(_poly, _poly_limits),
-    "bs": _Basis(_bs, _bs_limits),
-    "ns": _Basis(_ns, _ns_limits),
-}
+BASES: dict[str, Callable[..., Any]] = {"poly": _poly, "bs": _bs, "ns": _ns}
+_LIMITS: dict[str, Callable[..., list[Pair]]] = {
+    "poly": _poly_limits, "bs": _bs_limits, "ns": _ns_limits,
+}  # fmt: skip
 
 
 def needs_interval(name: str, given: dict[str, Any]) -> bool:
@@ -160,20 +152,20 @@ def over_interval(name: str, *, learn: bool) -> Any:
     """
     from formulaic.transforms import stateful_transform
 
-    basis = BASES[name]
-    signature = inspect.signature(basis.function)
+    function = BASES[name]
+    signature = inspect.signature(function)
 
     def evaluate(data: Any, *args: Any, _state: Any, **given: Any) -> Any:
         literals = dict(signature.bind(data, *args, **given).arguments)
         x = literals.pop("x")
         if not needs_interval(name, literals):
-            return basis.function(x, **literals)
+            return function(x, **literals)
         if learn:
             _state["interval"] = _interval_of(np.asarray(x, dtype=float), literals.get("knots"))
-            found = basis.limits(_state["interval"], **literals)
+            found = _LIMITS[name](_state["interval"], **literals)
             _state["limits"] = [(a - _ROUNDING, b + _ROUNDING) for a, b in found]
         ends = dict(zip(_ENDS, _state["interval"], strict=True))
-        return basis.function(x, **literals, **ends)
+        return function(x, **literals, **ends)
 
     return stateful_transform(evaluate)
 

@@ -42,7 +42,12 @@ def encoded(spec: Any, frame: Any, *, learn: bool = False) -> Any:
     )
 
 
-def ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
+def ranges_of(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
+    """Return limits of the columns that are made of declared levels or of a basis alone."""
+    return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors)}
+
+
+def _ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
     """Return limits of the columns that are made of declared levels alone.
 
     Their values are those of the coding, which is public: a dummy is 0 or 1.
@@ -66,7 +71,7 @@ def ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> R
     return found
 
 
-def ranges_of_bases(right: Any) -> Ranges:
+def _ranges_of_bases(right: Any) -> Ranges:
     """Return limits of the columns of terms that are one basis of a column with public bounds."""
     found: Ranges = {}
     for structure in right.structure:
@@ -111,12 +116,10 @@ def grid(schema: Schema, needed: Iterable[str], variables: set[str]) -> Any:
     codes = {c.name: code for c, code in zip(crossed, place, strict=True)}
     columns: dict[str, Any] = {}
     for name in needed:
-        column = schema.columns[name]
-        if column.levels is None:
-            columns[column.name] = np.ones(rows)
-        else:
-            own = codes.get(column.name, np.zeros(rows, dtype=np.int64))
-            columns[column.name] = categorical(own, column.levels)
+        column, own = schema.columns[name], codes.get(name)
+        columns[name] = (
+            anything(column, rows) if own is None else categorical(own, column.levels or ())
+        )
     return pd.DataFrame(columns, index=range(rows))
 
 

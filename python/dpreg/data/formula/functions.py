@@ -117,7 +117,7 @@ ROW_FUNCTIONS: dict[str, RowFunction] = {
     "minimum": RowFunction(np.minimum, "minimum(x, z)", 2),
     "clip": RowFunction(_clip, "clip(x, 0, 100)"),
     "yeo_johnson": RowFunction(_yeo_johnson, "yeo_johnson(x, 0.5)"),
-    **{name: RowFunction(BASES[name].function, usage) for name, usage in _BASES.items()},
+    **{name: RowFunction(BASES[name], usage) for name, usage in _BASES.items()},
     "cr": _CR,
     "cs": _CR,
 }
@@ -184,10 +184,14 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
+def quoted(column: str) -> str:
+    """Return the name of a column as a formula has it."""
+    return column if column.isidentifier() else f"`{column}`"
+
+
 def about(column: str, advice: str) -> str:
     """Return advice with a column of the user in the place of x."""
-    name = column if column.isidentifier() else f"`{column}`"
-    return re.sub(r"\bx\b", lambda _: name, advice)
+    return re.sub(r"\bx\b", lambda _: quoted(column), advice)
 
 
 def without_interval(term: str, function: str, column: str) -> str:

@@ -17,14 +17,15 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Cells, Coded, Ticks
 from dpreg.data.design import Block, Terms
-from dpreg.data.matrix import ModelMatrix, blocks_of
+from dpreg.data.problem import ModelMatrix, blocks_of
 from dpreg.data.sampling import within_terms
 from dpreg.data.schema import Column
 from dpreg.data.source import RowSource, quietly
-from dpreg.data.units import UnitNumbers
+from dpreg.data.units import unit_labels
 from dpreg.privacy.stratum import Stratum
 
-Request = Mapping[str, Any]
+# What R sends with a request: plain values by name.
+Sent = Mapping[str, Any]
 
 _DAY = 86400
 
@@ -58,7 +59,7 @@ def _files(paths: Sequence[str]) -> RowSource:
     return open_source(paths[0] if len(paths) == 1 else list(paths))
 
 
-def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
+def model_matrix(sent: Sent, stratum: Stratum | None) -> ModelMatrix:
     """Return the problem that R describes; its records come from R when they are read.
 
     sent: ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets``,
@@ -89,7 +90,7 @@ def _doubles(raw: Any) -> Doubles:
     return np.frombuffer(raw, dtype="<f8")
 
 
-def _of_frame(ask: Callable[[], Request]) -> Callable[[], Iterable[Block]]:
+def _of_frame(ask: Callable[[], Sent]) -> Callable[[], Iterable[Block]]:
     def read() -> Iterator[Block]:
         found = quietly(ask)
         labels, strata = found.get("labels"), found.get("strata")
@@ -105,7 +106,7 @@ def _of_frame(ask: Callable[[], Request]) -> Callable[[], Iterable[Block]]:
     return read
 
 
-def _of_files(sent: Request, stratum: Stratum | None) -> Callable[[], Iterable[Block]]:
+def _of_files(sent: Sent, stratum: Stratum | None) -> Callable[[], Iterable[Block]]:
     source = _files(_listed(sent["paths"]))
     used, ask, unit = _listed(sent["columns"]), sent["rows"], sent.get("unit")
     weights = sent.get("weights")
@@ -113,14 +114,14 @@ def _of_files(sent: Request, stratum: Stratum | None) -> Callable[[], Iterable[B
     columns = tuple(dict.fromkeys([*used, *(name for name in apart if name is not None)]))
 
     def read() -> Iterator[Block]:
-        number = UnitNumbers()
+        numbers: dict[bytes, int] = {}
         for batch in source.batches(columns):
             values = {name: _block_column(source.schema[name], batch.cells[name]) for name in used}
             found = quietly(ask, {"rows": float(batch.rows), "columns": values})
             yield from blocks_of(
                 columns=[_doubles(raw) for raw in found["columns"]],
                 y=_doubles(found["y"]),
-                labels=None if unit is None else number.labels(batch.cells[unit].keys()),
+                labels=None if unit is None else unit_labels(batch.cells[unit].keys(), numbers),
                 codes=None if stratum is None
                 else batch.cells[stratum.column].codes(stratum.levels),
                 weights=None if weights is None else batch.cells[weights].numbers(),
@@ -142,7 +143,9 @@ def _block_column(column: Column, cells: Cells) -> dict[str, Any]:
     if kind == "text":
         encoded = cells.keys().dictionary_encode()
         places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        entries = [_text(key) for key in encoded.dictionary.to_pylist()]
+        # R has no text with a zero in it, nor any that is not UTF-8.
+        texts = (k[1:].decode("utf-8", "backslashreplace") for k in encoded.dictionary.to_pylist())
+        entries = [text.replace("\0", "\\x00") for text in texts]
         return {"entries": entries, "places": packed(places + 1, "<i4")}
     seconds = _seconds(cells)
     return {"doubles": packed(seconds / _DAY if kind == "date" else seconds)}
@@ -151,11 +154,6 @@ def _block_column(column: Column, cells: Cells) -> dict[str, Any]:
 def packed(values: NDArray[Any], dtype: str = "<f8") -> bytearray:
     """Return numbers column after column, as a bytearray: R makes a raw vector of no bytes."""
     return bytearray(values.astype(dtype).tobytes(order="F"))
-
-
-def _text(key: bytes) -> str:
-    """Return the text of a key; R has no text with a zero in it, nor any that is not UTF-8."""
-    return key[1:].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
 def _seconds(cells: Cells) -> Doubles:

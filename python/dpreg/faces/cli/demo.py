@@ -42,9 +42,6 @@ How to read it
 Run it again: the numbers change within their standard errors.  Each run spends eps = 1; a
 dpreg.Budget keeps the total."""
 
-_DECLINED = """\
-The mechanism declined this time, which can happen.  Run the demo again."""
-
 
 def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
     """Return coefficients of the demo's model without privacy, with robust standard errors."""
@@ -65,7 +62,7 @@ def demo(out: TextIO, picture: str | None = None) -> bool:
     fit = dpreg.dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6)
     print(fit.summary(), file=out)
     if not isinstance(fit, dpreg.DPResults):
-        print(_DECLINED, file=out)
+        print("The mechanism declined this time, which can happen.  Run the demo again.", file=out)
         return False
     exact = least_squares(diamonds)
     print(

@@ -96,7 +96,11 @@ def _read(path: str, data: str) -> dpreg.DPResults:
     if text.startswith("PAR1"):
         problem = f"{path!r} is a Parquet file; the fit comes first"
         raise ArgumentError("FIT", problem, f"write dpreg predict {data} {path}")
-    head = _head(text)
+    try:
+        head = json.loads(text)
+    except ValueError:
+        head = {}
+    head = head if isinstance(head, dict) else {}
     if "dpreg_not_released" in head:
         raise ArgumentError("FIT", f"{path!r} says that the mechanism declined: there is no fit")
     both = (dpreg.DPOrdinal, dpreg.DPMultinomial)
@@ -106,15 +110,6 @@ def _read(path: str, data: str) -> dpreg.DPResults:
     except ValueError as error:
         wanted = "give a file that dpreg fit --json wrote"
         raise ArgumentError("FIT", f"{path!r} does not hold a fit: {error}", wanted) from None
-
-
-def _head(text: str) -> dict[str, Any]:
-    """Return the object that a text holds; an empty one where it holds something else."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 @command(
