@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.base import padding
+from dpreg.base import passes
 from dpreg.faces.cli.commands import main
 
 
@@ -18,8 +18,8 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now, self.slept = 100.0, []
-        monkeypatch.setattr(padding.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(padding.time, "sleep", self.sleep)
+        monkeypatch.setattr(passes.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(passes.time, "sleep", self.sleep)
 
     def sleep(self, seconds):
         self.slept.append(seconds)

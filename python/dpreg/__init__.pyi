@@ -8,7 +8,7 @@ from dpreg.base.errors import (
     SchemaError as SchemaError,
 )
 from dpreg.base.families import NegativeBinomial as NegativeBinomial, Quantile as Quantile
-from dpreg.base.padding import padded as padded
+from dpreg.base.passes import padded as padded
 from dpreg.base.passes import progress as progress
 from dpreg.calls.block_test import dp_test as dp_test
 from dpreg.calls.classes import dp_multinomial as dp_multinomial, dp_ordinal as dp_ordinal

@@ -11,8 +11,7 @@ from unsealed import units_of
 
 import dpreg
 from dpreg.base.families import BINOMIAL, PROBIT
-from dpreg.data.class_likelihoods import CumulativeLikelihood, MultinomialLikelihood
-from dpreg.data.class_steps import RowsOfStep
+from dpreg.data.class_likelihoods import CumulativeLikelihood, MultinomialLikelihood, RowsOfStep
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded

@@ -13,9 +13,9 @@ from unsealed import count_of, opened
 
 import dpreg
 from dpreg import _core
-from dpreg.data import grouped, observations
+from dpreg.data import expanded, observations
 from dpreg.data.design import Design, Terms
-from dpreg.data.grouped import by_group
+from dpreg.data.expanded import by_group
 from dpreg.data.observations import Collector, InMemory
 from dpreg.data.units import Units
 from dpreg.estimation.blocks.model_rows import rows_of_models
@@ -84,8 +84,8 @@ def test_blocks_of_groups_are_few_rows_and_many_blocks():
     X, y, labels, _ = world()
     units = Units.from_labels(labels)
     blocks = list(by_group(spooled(X, y, [1000]), units.offsets, units.rows))
-    assert len(blocks) > grouped._MOST_BLOCKS / 2
-    assert max(len(block.y) for block in blocks) <= 4000 / grouped._MOST_BLOCKS + 1
+    assert len(blocks) > expanded._MOST_BLOCKS / 2
+    assert max(len(block.y) for block in blocks) <= 4000 / expanded._MOST_BLOCKS + 1
 
 
 def test_sums_over_units_do_not_depend_on_where_rows_are():

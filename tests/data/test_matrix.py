@@ -7,21 +7,23 @@ import pytest
 from unsealed import arrays_of
 
 import dpreg
-from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.design import Terms
+from dpreg.data.problem import ModelMatrix, blocks_of
 from dpreg.faces.bridge import call as bridge
 from dpreg.faces.bridge.answers import plain
 
 FORMULA = "log(price) ~ log(carat) + depth"
 
 
-def matrix_of(diamonds, labels=None, read=None, **changes):
+def matrix_of(
+    diamonds, labels=None, read=None, unit=None, names=("log(carat)", "depth"), intercept=True
+):
     def records():
         columns = [np.log(diamonds["carat"]), diamonds["depth"]]
         y = np.log(diamonds["price"].astype(float))
-        return [Records([c.to_numpy() for c in columns], y.to_numpy(), labels)]
+        return blocks_of([c.to_numpy() for c in columns], y.to_numpy(), labels)
 
-    public = {"response": "log(price)", "names": ("log(carat)", "depth"), "intercept": True}
-    return ModelMatrix(read=read or records, **{**public, **changes})
+    return ModelMatrix(Terms("log(price)", names, intercept), read or records, unit)
 
 
 def test_same_release_as_a_formula(diamonds):
@@ -51,7 +53,7 @@ def test_incomplete_rows_are_dropped(n):
     y = generator.normal(size=n)
     for column in (*columns, y):
         column[generator.random(n) < 0.1] = generator.choice([np.nan, np.inf, -np.inf])
-    matrix = ModelMatrix("y", ("a", "b", "c"), intercept=True, read=lambda: [Records(columns, y)])
+    matrix = ModelMatrix(Terms("y", ("a", "b", "c"), True), lambda: blocks_of(columns, y))
     design = matrix.design(1e9)
     complete = np.isfinite(np.column_stack([*columns, y])).all(axis=1)
     found = arrays_of(design)

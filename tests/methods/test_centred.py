@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.data.crossed import crossed_columns
+from dpreg.data.bounds import crossed_columns
 from dpreg.data.design import Terms
 from dpreg.data.problem import pose
 from dpreg.estimation.newton.centred import regressors

@@ -18,8 +18,8 @@ from unsealed import arrays_of, units_of
 import dpreg
 from dpreg.base.errors import BudgetError, FormulaError, SchemaError
 from dpreg.data import source
-from dpreg.data.matrix import ModelMatrix, Records
-from dpreg.data.problem import pose
+from dpreg.data.design import Terms
+from dpreg.data.problem import ModelMatrix, blocks_of, pose
 from dpreg.privacy.charge import Charge, Stratum
 from dpreg.privacy.cost import Cost
 
@@ -103,13 +103,13 @@ def test_the_rows_of_a_stratum(units, random, batch_rows, by_unit, memory):
     assert found == expected(frame, by_unit)
     # What another program hands over, column by column, is treated alike.
     for position in range(2):
-        records = Records(
+        blocks = blocks_of(
             [frame["x"].to_numpy()], frame["y"].to_numpy(),
             frame["person"].to_numpy() if by_unit else None,
             np.array([LEVELS.index(s) if s in LEVELS else -1 for s in frame["s"]], dtype=np.int32),
         )  # fmt: skip
         stratum = Stratum("s", tuple(LEVELS), position)
-        matrix = ModelMatrix("y", ("x",), intercept=True, read=lambda records=records: [records],
+        matrix = ModelMatrix(Terms("y", ("x",), True), lambda blocks=blocks: blocks,
                              unit="person" if by_unit else None, stratum=stratum)  # fmt: skip
         assert sorted(arrays_of(matrix.design(1e9))[1].tolist()) == found[position]
 

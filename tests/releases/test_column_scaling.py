@@ -11,7 +11,7 @@ import pytest
 
 from dpreg import _core
 from dpreg.base.families import BINOMIAL
-from dpreg.data.crossed import Crossed
+from dpreg.data.bounds import Crossed
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales, share_for

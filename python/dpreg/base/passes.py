@@ -1,4 +1,4 @@
-"""How far a release has come: passes over the rows, and the clock.
+"""How far a release has come, by passes and the clock, and calls that always take the same time.
 
 Neither rows nor bytes nor blocks are counted: how many there are is private.  How many passes there
 are follows from options and from what has been released before them, wherever the rows are; a clock
@@ -7,12 +7,16 @@ tells whoever sees it about how many rows there are, with or without this.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+
+from dpreg.base.errors import unusable
+from dpreg.base.options import is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +62,7 @@ class _Watch:
     done: int = 0
     most: int | None = None
     begun: float = field(default_factory=time.monotonic)
-    read: float = 0.0
-
-    def passed(self) -> None:
-        now = time.monotonic()
-        self.done += 1
-        if self.done == 1:
-            self.read = now
-        pace = (now - self.read) / (self.done - 1) if self.done > 1 else None
-        self.show(Progress(self.done, self.most, now - self.begun, pace))
+    read: float = 0.0  # When the first pass, that of reading, had ended.
 
 
 _watched: ContextVar[_Watch | None] = ContextVar("watched", default=None)
@@ -129,5 +125,54 @@ def expect(passes: int) -> None:
 def passed() -> None:
     """Say that all rows have been read, or summed, once more."""
     watch = _watched.get()
-    if watch is not None:
-        watch.passed()
+    if watch is None:
+        return
+    now = time.monotonic()
+    watch.done += 1
+    if watch.done == 1:
+        watch.read = now
+    pace = (now - watch.read) / (watch.done - 1) if watch.done > 1 else None
+    watch.show(Progress(watch.done, watch.most, now - watch.begun, pace))
+
+
+@contextmanager
+def padded(seconds: float) -> Iterator[None]:
+    """Let a block end only a multiple of `seconds` after it began.
+
+    For services that answer strangers, who see when an answer comes.  Choose `seconds` so that
+    no call takes longer; one that does ends at the next multiple.
+
+    Parameters
+    ----------
+    seconds : float
+        Greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If `seconds` is not greater than 0 and finite.
+
+    Privacy
+    -------
+    The time of the block shows how many times `seconds` it took and nothing else about the records,
+    whether a result was released, the mechanism declined, or an error was raised after the charge.
+    Put what follows from the result, such as writing it, into the block too.  Memory, power, and
+    how busy the processor is can still be observed from the same machine.
+
+    Examples
+    --------
+    >>> import dpreg
+    >>> with dpreg.padded(2.0):
+    ...     text = dpreg.dp_lm("price ~ carat", dpreg.load_diamonds(), eps=1.0).to_json()
+    """
+    if not (is_number(seconds) and 0 < seconds < math.inf):
+        raise unusable("seconds", "greater than 0 and finite", seconds)
+    start = time.monotonic()
+    try:
+        yield
+    finally:
+        taken = time.monotonic() - start
+        end = start + max(1, math.ceil(taken / seconds)) * seconds
+        # Sleeping may end early where the clock is coarse.
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(left)

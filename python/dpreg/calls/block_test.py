@@ -21,7 +21,7 @@ from dpreg.calls.session import Payer, begin
 from dpreg.data.containers import open_source
 from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
-from dpreg.data.units import UnitNumbers
+from dpreg.data.units import unit_labels
 from dpreg.estimation.blocks.block_counts import noisy_count
 from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import PUBLIC
@@ -256,8 +256,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def _labels(source: RowSource, unit: str) -> Rows:
     """Number the units in the order in which they come; -1 where there is none."""
-    number = UnitNumbers()
-    found = [number.labels(batch.cells[unit].keys()) for batch in source.batches([unit])]
+    numbers: dict[bytes, int] = {}
+    found = [unit_labels(batch.cells[unit].keys(), numbers) for batch in source.batches([unit])]
     return np.concatenate([*found, np.empty(0, dtype=np.int64)])
 
 

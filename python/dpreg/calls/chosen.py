@@ -70,10 +70,8 @@ def bounds_for(
     _check_response(public, terms)
     chosen: list[Method | Selector] = [each for each in (method, selector) if each is not None]
     if public and not any(each.uses_bounds for each in chosen):
-        all_there_are: list[Method | Selector] = [kind() for kind in SELECTORS.values()]
-        if method is not None:
-            all_there_are = [*(kind() for kind in METHODS.values()), *all_there_are]
-        names = tuple(each.name for each in all_there_are if each.uses_bounds)
+        kinds: dict[str, Any] = {**(METHODS if method is not None else {}), **SELECTORS}
+        names = tuple(name for name, kind in kinds.items() if kind().uses_bounds)
         problem = (f"is not used by {chosen[0].name!r}, only by ", Choice(names))
         raise ArgumentError("bounds", problem, leave_out("bounds"))
     return public

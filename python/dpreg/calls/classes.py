@@ -20,8 +20,7 @@ from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.containers import open_source
 from dpreg.data.design import Design, Terms
 from dpreg.data.formula.parse import read_terms
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import FormulaProblem, Problem
+from dpreg.data.problem import FormulaProblem, ModelMatrix, Problem
 from dpreg.data.schema import no_column
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.class_rows import release_classes
@@ -192,7 +191,11 @@ def _fitted(asked: Request, data: Any, kind: type[Fit]) -> Fit | NotReleased:
     session = begin(asked, data)
     response, levels, problem = _posed(session)
     rows = rows_of_a_unit(asked, len(levels) - 1, f"{len(levels)} classes")
-    records = _records(bounded(problem.terms, asked, (problem.terms.response,)), len(levels))
+    records = bounded(problem.terms, asked, (problem.terms.response,))
+    # The number of the class has public limits, too.
+    known = {**records.ranges, records.response: (0.0, float(len(levels) - 1))}
+    known = {name: pair for name, pair in known.items() if name not in records.bounds}
+    records = replace(records, ranges=known)
     _check_terms(records, kind)
     classes = kind.of_levels(levels, records.regressors)
     check_columns(classes.names, "use fewer terms, or fewer classes")
@@ -221,7 +224,7 @@ def _posed(session: Session) -> tuple[str, tuple[Level, ...], Problem]:
     """Return the response, its levels, and a problem whose response is the number of the level."""
     asked = session.request
     if isinstance(session.data, ModelMatrix):
-        response = session.data.response
+        response = session.data.terms.response
         given = (asked.levels or {}).get(response)
         if given is None:
             raise _undeclared(response)
@@ -274,12 +277,6 @@ def _check_terms(records: Terms, kind: type[OfClasses]) -> None:
     if records.offsets and not kind.with_offsets:
         why = f"{records.offsets[0]} cannot be used: it would be the same for all classes"
         raise FormulaError(why, "leave it out")
-
-
-def _records(terms: Terms, classes: int) -> Terms:
-    """Return the terms of records with public limits of the number of the class."""
-    known = {**terms.ranges, terms.response: (0.0, float(classes - 1))}
-    return replace(terms, ranges={n: pair for n, pair in known.items() if n not in terms.bounds})
 
 
 def _terms(records: Terms, classes: Ordered | Baseline, response: str, link: str | None) -> Terms:

@@ -18,12 +18,10 @@ from dpreg.base.levels import Level
 from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
-from dpreg.calls.times import posed
-from dpreg.data.cuts import edges_of
+from dpreg.calls.times import edges_of, posed
 from dpreg.data.design import Terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import Problem
+from dpreg.data.problem import ModelMatrix, Problem
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.releases.exits import ExitCounts, about_events, noisy_exits
 from dpreg.privacy.bits import Rng

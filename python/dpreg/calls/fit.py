@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from dpreg.base.errors import Argument, ArgumentError, FormulaError, Setting, Words, leave_out
+from dpreg.base.errors import Argument, ArgumentError, FormulaError, Setting, leave_out
 from dpreg.base.families import NegativeBinomial, family_from, with_link
 from dpreg.calls.chosen import bounds_for, of_units, option_of
 from dpreg.calls.notes import (
@@ -21,10 +21,10 @@ from dpreg.calls.notes import (
 from dpreg.calls.request import Request
 from dpreg.calls.session import begin
 from dpreg.calls.starts import about_start, completed, public_start_of, start_for
-from dpreg.data.changed_rows import clipped, without_offset_terms, without_offsets
+from dpreg.data.changed_rows import clipped, without_offsets
 from dpreg.data.design import Terms
 from dpreg.data.observations import memory_to_hold
-from dpreg.estimation.base import Declined, Method, Release, with_offsets
+from dpreg.estimation.base import Declined, Release, with_offsets
 from dpreg.estimation.inference.estimand import clipping_note
 from dpreg.estimation.methods import check_extras, method_for, method_from
 from dpreg.estimation.methods.auto import Auto
@@ -64,9 +64,10 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
     )  # fmt: skip
     spending = replace(spending, start=start, extras=extras)
     session = replace(session, allowance=spending)
-    holder = _holder(chosen, selector)
-    if holder is not None:
-        memory = memory_to_hold(request.memory, holder, len(terms.names))
+    if selector is not None and selector.holds_rows:
+        memory = memory_to_hold(request.memory, Setting("select", selector.name), len(terms.names))
+    elif chosen.holds_rows:
+        memory = memory_to_hold(request.memory, Setting("method", chosen.name), len(terms.names))
     claim = spending.epsilon, spending.delta
     most = stage.cost(chosen.cost(stage.epsilon_fit, spending.delta)).claimed(*claim)
     receipt = session.pay(asked_for, most, option_of(chosen, selector))
@@ -172,14 +173,9 @@ def _error_of_intercept(result: DPResults) -> float:
 
 def _fitted(terms: Terms) -> Terms:
     """Return the terms of what a method gets: offsets may have been taken off the response."""
-    return without_offset_terms(terms) if terms.family.standardised else terms
-
-
-def _holder(method: Method, selector: Selector | None) -> Words | None:
-    """Return what needs all rows in memory, as it was asked for; None if nothing does."""
-    if selector is not None and selector.holds_rows:
-        return (Setting("select", selector.name),)
-    return (Setting("method", method.name),) if method.holds_rows else None
+    if not terms.given or not terms.family.standardised:
+        return terms
+    return terms.keeping([j for j in range(len(terms.names)) if j not in terms.given])
 
 
 def _check_places(terms: Terms, unit: str | None, selector: Selector | None) -> None:

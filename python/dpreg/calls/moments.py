@@ -18,12 +18,12 @@ from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
 from dpreg.data.changed_rows import clipped, refuse_offsets
 from dpreg.data.containers import open_source
 from dpreg.data.formula import bound_formula
+from dpreg.data.formula.functions import quoted
 from dpreg.data.formula.parse import read_terms, split_effects
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import Problem, check_order
+from dpreg.data.problem import ModelMatrix, Problem, check_order
 from dpreg.data.schema import Schema
 from dpreg.estimation.base import needs_delta
-from dpreg.estimation.methods.moments import MomentsRelease, release_moments
+from dpreg.estimation.methods.moments import release_moments
 from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.limits import widened
 from dpreg.estimation.standardised import COMPOSITION
@@ -104,18 +104,13 @@ def dp_moments(
     >>> m.lm("price ~ carat").params.index.tolist()
     ['Intercept', 'carat']
     """
-    return released_moments(Request.of("dp_moments", locals()), data)
-
-
-def released_moments(request: Request, data: Any) -> DPMoments:
-    """Do what `dp_moments` does."""
+    request = Request.of("dp_moments", locals())
     session = begin(request, data)
-    spending, unit = session.allowance, request.unit
-    rows = rows_fitted(request)
+    spending, rows = session.allowance, rows_fitted(request)
     session, problem = _posed(session)
     terms = problem.terms
     refuse_offsets(terms, "dp_moments()")
-    public = checked_bounds(request.bounds, terms)
+    public = checked_bounds(bounds, terms)
     # Nothing is asked about the second copy of a column, the response.
     ranges = {**terms.ranges, terms.response: (0.0, 1.0)}
     terms = replace(terms, bounds=public, ranges=ranges)
@@ -129,6 +124,7 @@ def released_moments(request: Request, data: Any) -> DPMoments:
     privacy, unwritten = receipt.settle(
         _NAME, COMPOSITION, found.parts, public_with({**terms.data_bounds, **public})
     )
+    lost = [name for j, name in enumerate(terms.names) if j not in found.units.columns]
     return DPMoments(
         formula=session.request.formula,
         names=terms.names,
@@ -146,7 +142,7 @@ def released_moments(request: Request, data: Any) -> DPMoments:
         privacy=privacy,
         schema=schema_to_dict(problem.schema),
         notes=(
-            *_about_columns_without(found, terms.names),
+            *([f"the scale is not estimable at this eps: {', '.join(lost)}"] if lost else ()),
             *about_rows(unit, rows, "standard errors treat rows as independent"),
             *about_stratum(session.payer.stratum, unit),
             *about_columns(problem.schema),
@@ -168,7 +164,7 @@ def _posed(session: Session) -> tuple[Session, Problem]:
         return replace(session, request=replace(asked, formula=formula))
 
     if isinstance(data, ModelMatrix):
-        return put(f"~ {' + '.join(data.names)}"), put(str(asked.formula)).pose()
+        return put(f"~ {' + '.join(data.terms.names)}"), put(str(asked.formula)).pose()
     stratum = session.payer.stratum
     apart = None if stratum is None else stratum.column
     schema = open_source(data).schema.with_levels(asked.levels).without(asked.unit).without(apart)
@@ -177,7 +173,7 @@ def _posed(session: Session) -> tuple[Session, Problem]:
     if groups:  # what is released has no means of a unit
         problem = f"effects of {groups[0]!r} cannot be computed from second moments"
         raise FormulaError(problem, "leave them out, or use dp_lm")
-    columns = " + ".join(map(_quoted, schema.columns)) or "1"
+    columns = " + ".join(map(quoted, schema.columns)) or "1"
     right = _DOT.sub(columns, _right_hand_side(asked.formula))
     read_terms(right)
     for name, column in schema.columns.items():
@@ -206,7 +202,7 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
         if not terms or not all(isinstance(term, str) for term in terms):
             wanted = "a text such as '~ price + carat', or a list of terms"
             raise unusable("formula", wanted, formula)
-        return " + ".join(term if _plain(term) else _quoted(term) for term in terms)
+        return " + ".join(term if _plain(term) else quoted(term) for term in terms)
     left, tilde, right = formula.partition("~")
     if not tilde:
         if re.fullmatch(r"[\w. ]+(,[\w. ]+)+", formula):
@@ -221,20 +217,9 @@ def _plain(term: str) -> bool:
     return re.fullmatch(r"[\w. ]*\s[\w. ]*", term) is None
 
 
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() else f"`{name}`"
-
-
 def _number(name: str, schema: Schema) -> str:
     """Return a term that has one number in each row, and is complete where the column is."""
     levels = schema[name].levels
     if levels is None or schema[name].kind == "numeric":
-        return f"I(1 * {_quoted(name)})"  # I() of the column may be one of the terms
-    return f"I({_quoted(name)} == {levels[0]!r})"
-
-
-def _about_columns_without(found: MomentsRelease, names: tuple[str, ...]) -> tuple[str, ...]:
-    lost = [name for j, name in enumerate(names) if j not in set(found.units.columns.tolist())]
-    if not lost:
-        return ()
-    return (f"the scale is not estimable at this eps: {', '.join(lost)}",)
+        return f"I(1 * {quoted(name)})"  # I() of the column may be one of the terms
+    return f"I({quoted(name)} == {levels[0]!r})"

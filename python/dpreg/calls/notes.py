@@ -127,16 +127,12 @@ def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[st
             f"factor of {math.exp(epsilon):.0e}); 1 is common, and 10 is large"
         )
     if units is not None and delta * units > 1:
+        enough = float(f"1e-{math.ceil(math.log10(units)) + 1}")  # a tenth of 1 / units, or less
         notes.append(
             f"delta = {delta:g} is above 1 / (number of units), 1 / {units:,.0f} by the private "
-            f"estimate, so that a whole record may be revealed; {_below(units):g} is small enough"
+            f"estimate, so that a whole record may be revealed; {enough:g} is small enough"
         )
     return tuple(notes)
-
-
-def _below(units: float) -> float:
-    """Return a power of ten that is a tenth of 1 / units, or less."""
-    return float(f"1e-{math.ceil(math.log10(units)) + 1}")
 
 
 def about_stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:

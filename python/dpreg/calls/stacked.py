@@ -13,7 +13,6 @@ from dpreg.calls.request import Request
 from dpreg.calls.session import Session
 from dpreg.data.changed_rows import clipped
 from dpreg.data.design import Design, Terms
-from dpreg.data.periods import limits_of_dummy
 from dpreg.data.problem import Problem
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
@@ -109,14 +108,3 @@ def check_columns(names: tuple[str, ...], advice: str) -> None:
     if len(names) > _MOST_COLUMNS:
         size = f"{len(names):,} coefficients, and {_MOST_COLUMNS:,} is the limit"
         raise FormulaError(f"makes {size}", advice)
-
-
-def known_limits(records: Terms) -> Mapping[str, tuple[float, float]]:
-    """Return limits of columns of records, those of dummies as `limits_of_dummy` has them."""
-    dummies = {
-        name: limits_of_dummy(len(names) + 1)
-        for names in records.groups.values()
-        for name in names
-        if records.ranges.get(name) == (0.0, 1.0)
-    }
-    return {**records.ranges, **dummies, **records.bounds}

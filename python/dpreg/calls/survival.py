@@ -13,16 +13,15 @@ from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
-from dpreg.calls.stacked import Stacked, bounded, check_columns, known_limits, rows_of_a_unit
-from dpreg.calls.times import posed
+from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
+from dpreg.calls.times import edges_of, posed
 from dpreg.data.bounds import Bounds
 from dpreg.data.containers import check_column
-from dpreg.data.cuts import edges_of
 from dpreg.data.design import Design, Terms
+from dpreg.data.formula.functions import quoted
 from dpreg.data.formula.surv import SurvFormula, read_surv
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
-from dpreg.data.problem import Problem
+from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods, limits_of_dummy
+from dpreg.data.problem import ModelMatrix, Problem
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.hazards import release_hazards
 from dpreg.privacy.bits import Rng
@@ -167,11 +166,13 @@ def dp_survival(
     surv = _with_strata(read_surv(formula, _INSTEAD), strata, data)
     advice = "covariates, such as 'age + C(stage)'", "write ~ 1 for a baseline hazard alone"
     problem = posed(surv, session, *advice)
-    records = _bounded(problem.terms, surv, asked)
-    entry = surv.start is not None
+    terms, entry = problem.terms, surv.start is not None
+    if not terms.intercept:
+        why = "has no intercept, which is the baseline hazard"
+        raise FormulaError(why, "leave out the 0 or -1")
+    records = bounded(terms, asked, (terms.response, *terms.names[: 1 + entry]))
     expansion = _expansion(problem, records, tuple(edges.tolist()), asked.method, entry=entry)
     terms = _terms(records, expansion, surv.left)
-
     exits: list[Doubles] = []
 
     def release(design: Design, allowance: Allowance) -> Release | Declined:
@@ -223,17 +224,7 @@ def _with_strata(surv: SurvFormula, strata: object, data: object) -> SurvFormula
         raise unusable("strata", "the name of one column, such as 'site'", strata)
     if not isinstance(data, ModelMatrix):
         check_column("strata", strata, data)
-    name = strata if strata.isidentifier() else f"`{strata}`"
-    return replace(surv, right=f"{surv.right} + {name}")
-
-
-def _bounded(terms: Terms, surv: SurvFormula, asked: Request) -> Terms:
-    """Return the terms of records with their bounds, which covariates alone may have."""
-    first = 1 + (surv.start is not None)
-    if not terms.intercept:
-        problem = "has no intercept, which is the baseline hazard"
-        raise FormulaError(problem, "leave out the 0 or -1")
-    return bounded(terms, asked, (terms.response, *terms.names[:first]))
+    return replace(surv, right=f"{surv.right} + {quoted(strata)}")
 
 
 def _expansion(
@@ -282,7 +273,13 @@ def _strata(problem: Problem, terms: Terms, column: str) -> tuple[str, ...]:
 def _terms(records: Terms, expansion: RowsOfPeriods, response: str) -> Terms:
     """Return what is public about rows of periods, whose responses are 0 and 1."""
     periods = expansion.periods
-    known = known_limits(records)
+    dummies = {
+        name: limits_of_dummy(len(names) + 1)
+        for names in records.groups.values()
+        for name in names
+        if records.ranges.get(name) == (0.0, 1.0)
+    }
+    known = {**records.ranges, **dummies, **records.bounds}
     weight = records.names[-1:] if records.weight is not None else ()
     of_weight = {name: known[name] for name in weight if name in known}
     own = {name: known[name] for name in (*periods.covariates, *periods.strata) if name in known}

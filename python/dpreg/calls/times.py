@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from dpreg.base.errors import FormulaError
+import numpy as np
+
+from dpreg.base.arrays import Doubles
+from dpreg.base.errors import FormulaError, unusable, write
+from dpreg.base.options import is_number
 from dpreg.calls.session import Session
 from dpreg.data.formula.parse import read_terms
 from dpreg.data.formula.surv import SurvFormula
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import Problem
+from dpreg.data.problem import ModelMatrix, Problem
 
 # Effects of units, and all other columns, which the time and the event would be among.
 _UNNAMED = re.compile(r"\||(?<![\w.`])\.(?![\w.`])")
@@ -36,3 +43,26 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
             why = f"{part!r} in Surv() has levels, and must be one number in each row"
             raise FormulaError(why, f"write Surv({surv.time}, {part} == {level!r})")
     return problem
+
+
+def edges_of(cuts: object, start: object, most: int = 1000) -> Doubles:
+    """Return where the public intervals of time end, the first being the beginning of all."""
+    wanted = f"increasing finite numbers, at most {most}"
+    like = (*write("cuts", [90, 180, 365]), ", for example")
+    several = isinstance(cuts, Iterable) and not isinstance(cuts, (str, bytes, Mapping))
+    several &= getattr(cuts, "ndim", 1) > 0
+    # One more than there may be: an iterable need not end.
+    values: list[Any] = list(itertools.islice(cuts, most + 1)) if several else []  # type: ignore[call-overload]
+    numbers = 0 < len(values) <= most and all(map(_real, values))
+    if not numbers or any(a >= b for a, b in itertools.pairwise(values)):
+        raise unusable("cuts", wanted, cuts, like)
+    if not _real(start) or not start < values[0]:
+        wanted = f"a number below the first cut, {values[0]:g}"
+        raise unusable(
+            "start", wanted, start, write("start", ...), "leave out cuts that are not above it"
+        )
+    return np.array([start, *values], dtype=np.float64)
+
+
+def _real(value: object) -> bool:
+    return is_number(value) and math.isfinite(value)

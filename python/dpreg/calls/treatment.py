@@ -7,24 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from dpreg.base.errors import (
-    ArgumentError,
-    Choice,
-    FormulaError,
-    Value,
-    add,
-    leave_out,
-    unusable,
-    write,
-)
+from dpreg.base.errors import ArgumentError, Choice, FormulaError, add, leave_out, unusable, write
 from dpreg.base.families import BINOMIAL, GAUSSIAN, family_from
 from dpreg.base.options import is_number
 from dpreg.calls.chosen import bounds_for, rows_fitted
 from dpreg.calls.request import Request
 from dpreg.data.containers import check_column
 from dpreg.data.design import Terms
-from dpreg.data.matrix import ModelMatrix
-from dpreg.data.problem import Problem
+from dpreg.data.formula.functions import quoted
+from dpreg.data.problem import ModelMatrix, Problem
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.estimation.methods.effect import TreatmentEffect
 
@@ -53,7 +44,7 @@ def options_of(asked: Request) -> TreatmentEffect:
         raise unusable("method", known, arms.estimator, write("method", "aipw"))
     family = family_from(asked.family)
     if family not in (GAUSSIAN, BINOMIAL):
-        wanted = (Value("gaussian"), " or ", Value("binomial"))
+        wanted = "'gaussian' or 'binomial'"
         raise unusable("family", wanted, family.name, write("family", "gaussian"))
     if arms.propensity is not None:
         if not is_number(arms.propensity) or not _LEAST <= arms.propensity <= 1 - _LEAST:
@@ -96,8 +87,7 @@ def with_treatment(formula: object, treatment: object, data: object) -> Any:
         problem = f"{right.strip()!r} must name the covariates"
         raise FormulaError(problem, "write 'age + C(stage)'", "write ~ 1 for none")
     check_column("treatment", treatment, data)
-    name = treatment if treatment.isidentifier() else f"`{treatment}`"
-    return f"{left.strip()} ~ {name} + {right.strip()}"
+    return f"{left.strip()} ~ {quoted(treatment)} + {right.strip()}"
 
 
 def with_bounds(terms: Terms, asked: Request, problem: Problem) -> Terms:

@@ -172,6 +172,4 @@ def _chances(propensity: Line | float, X: Doubles, overlap: tuple[float, float])
 
 
 def _finite(values: Doubles) -> Doubles:
-    return np.nan_to_num(
-        np.clip(values, -FARTHEST, FARTHEST), nan=0.0, posinf=FARTHEST, neginf=-FARTHEST
-    )
+    return np.nan_to_num(np.clip(values, -FARTHEST, FARTHEST))

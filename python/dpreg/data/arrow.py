@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpreg.base.arrays import Flags
-from dpreg.base.errors import SchemaError
 from dpreg.base.later import pa
 from dpreg.data.cells import Cells, Coded, Numbers, Texts, Ticks
 from dpreg.data.objects import Objects
-from dpreg.data.schema import Column, Schema
+from dpreg.data.schema import Column, Schema, all_different
 
 PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
@@ -37,11 +36,8 @@ def arrow_column(name: str, kind: pa.DataType) -> Column:
 
 def arrow_schema(schema: pa.Schema) -> Schema:
     """Return what is public about columns of Arrow types."""
-    columns = {field.name: arrow_column(field.name, field.type) for field in schema}
-    if len(columns) < len(schema):
-        again = next(name for name in schema.names if schema.names.count(name) > 1)
-        raise SchemaError("data", f"two columns are both named {again!r}", "rename one")
-    return Schema(columns)
+    names = zip(all_different(schema.names), schema.types, strict=True)
+    return Schema({name: arrow_column(name, kind) for name, kind in names})
 
 
 def _is_text(kind: Any) -> bool:

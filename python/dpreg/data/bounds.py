@@ -1,9 +1,10 @@
-"""Public bounds of columns, as the user gives them."""
+"""Public bounds of columns, as the user gives them, and what names and bounds say of columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,7 +117,8 @@ def whole_factor(terms: Terms) -> Integers:
     have bounds of the user.
     """
     levels = {tuple(of.tolist()) for of in level_places(terms)}
-    first = next((of for of in terms.candidates.values() if _known(terms, of)), ())
+    known = {j for j, name in enumerate(terms.names) if name in terms.ranges}
+    first = next((of for of in terms.candidates.values() if known.intersection(of)), ())
     whole = not terms.intercept and len(first) > 1 and first in levels
     names = [terms.names[j] for j in first]
     if not whole or any(_CODED.search(name) or name in terms.offsets for name in names):
@@ -124,8 +126,37 @@ def whole_factor(terms: Terms) -> Integers:
     return np.array(first, dtype=np.int64)
 
 
-def _known(terms: Terms, places: Sequence[int]) -> bool:
-    return any(terms.names[j] in terms.ranges for j in places)
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """Places in X of a regressor, of the indicators of levels, and of their products."""
+
+    of: int
+    levels: Integers
+    products: Integers
+
+
+def crossed_columns(terms: Terms) -> Iterator[Crossed]:
+    """Find them by their names, where regressor and levels are in the model too.
+
+    A regressor that is a product with levels itself is left out, so that no column is found twice:
+    x:g:h is x times the levels of g:h.
+    """
+    parts = [tuple(sorted(name.split(":"))) for name in terms.names]
+    place = {of: j for j, of in enumerate(parts)}
+    factors = level_places(terms)
+    indicators = {int(j) for levels in factors for j in levels}
+    with_levels = {part for j in indicators for part in parts[j]}
+    others = [j for j, of in enumerate(parts) if with_levels.isdisjoint(of)]
+    for levels in factors:
+        for j in others:
+            found: list[int] = []
+            for level in levels:
+                product = place.get(tuple(sorted(parts[j] + parts[level])))
+                if product is None or product in indicators or terms.names[product] in terms.bounds:
+                    break
+                found.append(product)
+            else:
+                yield Crossed(j, levels, np.array(found))
 
 
 def _checked_pair(name: str, limits: Any) -> Bounds:

@@ -23,12 +23,13 @@ RowChange = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
 def changed(design: Design, change: RowChange, terms: Terms) -> Design:
     """Return a design after a change of each row, which is made block by block."""
     records = opened(design.records)
-    rows: Observations = (
-        InMemory(*change(*records.rows.arrays()), records.rows.memory)
-        if isinstance(records.rows, InMemory)
-        else _ChangedRows(records.rows, change)
+    rows = records.rows
+    made: Observations = (
+        InMemory(*change(*rows.arrays()), rows.memory)
+        if isinstance(rows, InMemory)
+        else _ChangedRows(rows, change, rows.local, rows.memory)
     )
-    return Design.of_rows(rows, terms, records.units)
+    return Design.of_rows(made, terms, records.units)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,18 +50,13 @@ class _OfChanged(Generic[Made]):
 class _ChangedRows(ByBlock):
     rows: Observations
     change: RowChange
+    # local, memory: as of the rows.
+    local: bool
+    memory: float
 
     @property
     def count(self) -> int:
         return self.rows.count
-
-    @property
-    def local(self) -> bool:
-        return self.rows.local
-
-    @property
-    def memory(self) -> float:
-        return self.rows.memory
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
         for X, y in self.rows.blocks():
@@ -83,8 +79,7 @@ def clipped(design: Design) -> Design:
     if not design.terms.bounds:
         return design
     bounds = column_bounds(design.terms)
-    unknown = np.isnan(bounds[:, 0])
-    low, high = (np.where(unknown, end, bounds[:, j]) for j, end in enumerate((-np.inf, np.inf)))
+    low, high = np.where(np.isnan(bounds), [-np.inf, np.inf], bounds).T
     return changed(design, partial(_inside, low, high), design.terms)
 
 
@@ -105,13 +100,6 @@ def refuse_offsets(terms: Terms, function: str) -> None:
     if terms.given:
         problem = f"{function} does not support {terms.names[terms.given[0]]}"
         raise FormulaError(problem, "leave it out")
-
-
-def without_offset_terms(terms: Terms) -> Terms:
-    """Return the terms of a design without its offsets; the same ones if there are none."""
-    if not terms.given:
-        return terms
-    return terms.keeping([j for j in range(len(terms.names)) if j not in terms.given])
 
 
 def without_offsets(design: Design) -> Design:

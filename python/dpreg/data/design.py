@@ -16,9 +16,9 @@ from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec, Rows
 from dpreg.data.observations import Collector, InMemory, Made, Observations, Statistic
 from dpreg.data.partitioned import PartitionedRows, PartitionedSource
-from dpreg.data.roles import Weights, weight_name
+from dpreg.data.roles import Weights
 from dpreg.data.source import RowSource
-from dpreg.data.units import StratumRows, UnitNumbers, Units
+from dpreg.data.units import Units, unit_labels
 from dpreg.privacy.charge import Stratum
 from dpreg.privacy.sealed import Counts, Sealed, opened
 
@@ -88,9 +88,9 @@ def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
     """Return the terms of a design whose last column has the weights, if there are any."""
     if weights is None:
         return terms
-    names = (*terms.names, weight_name(weights.column))
-    ranges = {**terms.ranges, **weights.ranges}
-    return replace(terms, names=names, ranges=ranges, weights=weights.column)
+    name, limit = f"weights({weights.column})", weights.limit
+    ranges = terms.ranges if limit is None else {**terms.ranges, name: (0.0, limit)}
+    return replace(terms, names=(*terms.names, name), ranges=ranges, weights=weights.column)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -205,11 +205,11 @@ def read_design(
     column = None if stratum is None else stratum.column
     named = [name for name in (unit, column) if name is not None]
     columns = tuple(dict.fromkeys([*spec.needed(response=True), *named]))
-    number = UnitNumbers()
+    numbers: dict[bytes, int] = {}
 
     def blocks() -> Iterator[Block]:
         for batch in source.batches(columns):
-            labels = None if unit is None else number.labels(batch.cells[unit].keys())
+            labels = None if unit is None else unit_labels(batch.cells[unit].keys(), numbers)
             codes = None
             if stratum is not None:
                 codes = batch.cells[stratum.column].codes(stratum.levels)
@@ -221,16 +221,23 @@ def read_design(
 def design_of(
     blocks: Iterable[Block], terms: Terms, memory: float, stratum: Stratum | None, *, by_unit: bool
 ) -> Design:
-    """Return the design of blocks of rows."""
-    collector, labels = Collector(memory), [_NO_LABELS]
-    wanted = StratumRows(0 if stratum is None else stratum.position)
+    """Return the design of blocks of rows.
+
+    A row is of a stratum if its column has the level.  A unit with several rows is of it only if
+    none of them, complete or not, has another of the declared levels: a unit is of one stratum
+    at most, whatever the formula and in whatever order its rows come.
+    """
+    collector, labels, elsewhere = Collector(memory), [_NO_LABELS], [_NO_LABELS]
     for block in blocks:
         X, y, kept = block.rows.X, block.rows.y, block.rows.kept
         assert y is not None
         mine = None if block.labels is None else block.labels[kept]
         taken = np.ones(len(kept), dtype=bool) if mine is None else mine >= 0
-        if block.codes is not None:
-            taken &= wanted.inside(block.codes, block.labels)[kept]
+        if stratum is not None and block.codes is not None:
+            inside = block.codes == stratum.position
+            taken &= inside[kept]
+            if block.labels is not None:
+                elsewhere.append(np.unique(block.labels[(block.codes >= 0) & ~inside]))
         collector.append(X if taken.all() else X[taken], y if taken.all() else y[taken])
         if mine is not None:
             labels.append(mine[taken])
@@ -240,6 +247,6 @@ def design_of(
         return Design.of_rows(rows, terms)
     units = np.concatenate(labels)
     if stratum is not None:
-        alone = wanted.of_one_stratum(units)
+        alone = ~np.isin(units, np.concatenate(elsewhere))
         rows, units = rows.where(alone), units[alone]
     return Design.of_rows(rows, terms, Units.from_labels(units))

@@ -58,20 +58,14 @@ def _arrow_type(kind: str) -> Any:
 
 def ibis_source(table: Any) -> RowSource:
     """Return an ibis table as a source."""
+    interval = pa.month_day_nano_interval()  # as batches of DuckDB have durations
+    declared = [(f.name, f.type) for f in table.schema().to_pyarrow()]
+    kinds = [(name, interval if pa.types.is_duration(k) else k) for name, k in declared]
 
     def read(names: Sequence[str]) -> Any:
         return pieces(table.select(*names).to_pyarrow_batches(chunk_size=BATCH_ROWS))
 
-    return StreamSource(arrow_schema(_as_batches_have_it(table.schema())), read)
-
-
-def _as_batches_have_it(schema: Any) -> Any:
-    """Return the Arrow schema of an ibis table; batches have durations as DuckDB's intervals."""
-    interval = pa.month_day_nano_interval()
-    fields = schema.to_pyarrow()
-    return pa.schema(
-        [(f.name, interval if pa.types.is_duration(f.type) else f.type) for f in fields]
-    )
+    return StreamSource(arrow_schema(pa.schema(kinds)), read)
 
 
 class DaskSource(PartitionedSource):

@@ -1,7 +1,8 @@
-"""Several rows of each record, made while they are read and never kept."""
+"""Rows by group, and several rows of each record, made while they are read and never kept."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +14,8 @@ from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import sum_of_blocks
 from dpreg.data.design import Design, Terms
-from dpreg.data.grouped import GroupBlock, by_group
-from dpreg.data.observations import ByBlock, Made, Observations, Statistic
+from dpreg.data.observations import ByBlock, InMemory, Made, Observations, Statistic
+from dpreg.data.spool import Spool
 from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
 
@@ -22,10 +23,26 @@ from dpreg.privacy.sealed import opened
 # of each.
 Expansion = Callable[[Doubles, Doubles], tuple[Doubles, Doubles, Integers]]
 
-Places = NDArray[np.intp]
-
 # Records that are expanded at a time, and rows of a block, about.
 _ROWS = 1 << 16
+# Of the memory that rows may take, what the groups of one block take, about.
+_SHARE = 1 / 8
+# More blocks would be of a few rows each.
+_MOST_BLOCKS = 256
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupBlock:
+    """All rows of some groups.  Private."""
+
+    # first, last: groups ``first, ..., last - 1``.
+    first: int
+    last: int
+    X: Doubles  # Shape (n, d).
+    y: Doubles  # Shape (n,).
+    offsets: NDArray[np.uint64]  # Shape (last - first + 1,).
+    # Group ``first + g`` has ``rows[offsets[g]:offsets[g + 1]]``, in the order that was given.
+    rows: NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -60,22 +77,19 @@ class ExpandedRows(ByBlock):
     ) -> Iterator[GroupBlock]:
         """Return the rows of groups of records; see `by_group`, whose arguments say which."""
         for block in by_group(self.records, offsets, rows):
-            for first, last in _pieces(block.offsets.astype(np.int64), self._records_a_block):
+            cuts = _cuts(block.offsets.astype(np.int64), self._records_a_block)
+            for first, last in itertools.pairwise(cuts):
                 places = block.offsets[first : last + 1].astype(np.int64)
                 own = block.rows[places[0] : places[-1]].astype(np.intp)
-                own = self._ordered(block.X, own, np.diff(places))
+                if self.order is not None:
+                    group = np.repeat(np.arange(last - first), np.diff(places))
+                    own = own[np.lexsort((block.X[own, self.order], group))]
                 X, y, counts = self.expansion(block.X[own], block.y[own])
                 ends = np.concatenate([[0], np.cumsum(counts)])[places - places[0]]
                 yield GroupBlock(
                     block.first + first, block.first + last, X, y, ends.astype(np.uint64),
                     np.arange(len(y), dtype=np.uint64),
                 )  # fmt: skip
-
-    def _ordered(self, X: Doubles, own: Places, sizes: Integers) -> Places:
-        """Return the places of records, group after group, in the order of a column."""
-        if self.order is None:
-            return own
-        return own[np.lexsort((X[own, self.order], np.repeat(np.arange(len(sizes)), sizes)))]
 
     def total(self, statistic: Statistic[Made]) -> Made:
         sums = sum_of_blocks(self.blocks(), lambda block: statistic(*block))
@@ -116,13 +130,81 @@ def expanded(
     return Design.of_rows(rows, terms, replace(units, most=most))
 
 
-def _pieces(offsets: Integers, most: int) -> Iterator[tuple[int, int]]:
-    """Divide groups into runs of about `most` records; one at least."""
-    groups, first = len(offsets) - 1, 0
-    while True:
+def by_group(
+    observations: Observations,
+    offsets: NDArray[np.integer[Any]],
+    rows: NDArray[np.integer[Any]],
+    *,
+    even: bool = False,
+) -> Iterator[GroupBlock]:
+    """Read the rows of groups, those of a group in one block.
+
+    Rows that are in memory are one block.  Others go to another temporary file first, divided by
+    block.  Of rows that are made of records, groups are of records, and all rows of each are its
+    group's.
+
+    offsets, rows: group g has ``rows[offsets[g]:offsets[g + 1]]``; no row is in two groups.
+    even: blocks begin at groups of even number.
+    """
+    if isinstance(observations, ExpandedRows):
+        yield from observations.groups(offsets, rows)
+        return
+    if isinstance(observations, InMemory):
+        X, y = observations.arrays()
+        whole = offsets.astype(np.uint64, copy=False), rows.astype(np.uint64, copy=False)
+        yield GroupBlock(0, len(offsets) - 1, X, y, *whole)
+        return
+    ends = offsets.astype(np.int64)
+    width = next(observations.blocks())[0].shape[1]
+    wanted = int(_SHARE * observations.memory / (8 * (width + 2)))
+    most = max(wanted, -(-len(rows) // _MOST_BLOCKS), 1)
+    cuts = _cuts(ends, most, 2 if even else 1)
+    pieces, numbers = _divided(observations, rows.astype(np.int64), ends[cuts])
+    for k, (first, last) in enumerate(itertools.pairwise(cuts)):
+        begin, count = ends[first], int(ends[last] - ends[first])
+        y = np.empty(count)
+        X = np.empty((count, width))
+        for number in numbers[k]:
+            some_x, some_y, places = pieces[number]
+            X[places - begin], y[places - begin] = some_x, some_y
+        own = (ends[first : last + 1] - begin).astype(np.uint64)
+        yield GroupBlock(int(first), int(last), X, y, own, np.arange(count, dtype=np.uint64))
+
+
+def _cuts(offsets: Integers, most: int, step: int = 1) -> Integers:
+    """Return the first groups of blocks of about `most` rows, and the number of groups."""
+    groups, cuts = len(offsets) - 1, [0]
+    if groups == 0:  # one block, without rows: who sums blocks need not ask whether there are any
+        return np.array([0, 0])
+    while cuts[-1] < groups:
+        first = cuts[-1]
         last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
-        last = min(max(last, first + 1), groups)
-        yield first, last
-        if last >= groups:
-            return
-        first = last
+        last = max(last - (last - first) % step, first + step)
+        cuts.append(min(last, groups))
+    return np.array(cuts)
+
+
+def _divided(
+    observations: Observations, rows: Integers, begins: Integers
+) -> tuple[Spool[tuple[Doubles, Doubles, Integers]], list[list[int]]]:
+    """Divide rows by the block that has their place in `rows`; `begins` of blocks, and the end.
+
+    Returns parts of blocks as they were read, of one new block each, and their numbers by that.
+    """
+    places = np.full(observations.count, -1)
+    places[rows] = np.arange(len(rows))
+    spool: Spool[tuple[Doubles, Doubles, Integers]] = Spool(0.0)
+    numbers: list[list[int]] = [[] for _ in begins[:-1]]
+    start = 0
+    for X, y in observations.blocks():
+        here = places[start : start + len(y)]
+        start += len(y)
+        block = np.searchsorted(begins, here, side="right") - 1
+        order = np.argsort(block, kind="stable")
+        ends = np.searchsorted(block[order], np.arange(len(begins)))
+        for k, (a, b) in enumerate(itertools.pairwise(ends)):
+            if a < b:
+                chosen = order[a:b]
+                numbers[k].append(len(spool))
+                spool.append((X[chosen], y[chosen], here[chosen]), X[chosen].nbytes)
+    return spool, numbers

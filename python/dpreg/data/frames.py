@@ -6,7 +6,6 @@ Python list holds is not declared, and is read as numbers unless levels are give
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from dpreg.base.later import pa, pd, pl
 from dpreg.data.arrow import PER_SECOND, arrow_cells, arrow_column, arrow_schema
 from dpreg.data.cells import Cells, Coded, Joined, Numbers, Ticks
 from dpreg.data.objects import Objects
-from dpreg.data.schema import LIST, Column, Kind, Schema
+from dpreg.data.schema import LIST, Column, Schema, all_different
 from dpreg.data.source import BATCH_ROWS, MemorySource, RowSource, StreamSource
 
 Sliced = Callable[[slice], Cells]
@@ -56,15 +55,6 @@ def check_in_memory(argument: str, values: Any, named: str = "") -> None:
     if kind.__module__.startswith("dask.") or (graph is not None and graph(values) is not None):
         problem = f"{named}would be computed by Dask before the budget is charged"
         raise SchemaError(argument, problem, "call compute() on it first")
-
-
-def _named(names: Sequence[Any]) -> list[str]:
-    """Return the names of columns as text, all different."""
-    named = [str(name) for name in names]
-    again = sorted(name for name, times in Counter(named).items() if times > 1)
-    if again:
-        raise SchemaError("data", f"two columns are both named {again[0]!r}", "rename one")
-    return named
 
 
 def _table_source(table: Any) -> RowSource:
@@ -106,7 +96,7 @@ def _polars_column(name: str, kind: Any) -> Column:
 
 
 def _pandas_source(frame: Any) -> RowSource:
-    typed = zip(_named(frame.columns), frame.dtypes, strict=True)
+    typed = zip(all_different(frame.columns), frame.dtypes, strict=True)
     columns = {
         name: _pandas_column(name, dtype, _column_of(frame, place))
         for place, (name, dtype) in enumerate(typed)
@@ -121,7 +111,7 @@ def _column_of(frame: Any, place: int) -> Callable[[], Any]:
 def mapping_source(data: Mapping[str, Any]) -> RowSource:
     """Return a dict of columns of any package as a source."""
     columns: dict[str, tuple[Column, Sliced]] = {}
-    for name, values in zip(_named(list(data)), data.values(), strict=True):
+    for name, values in zip(all_different(data), data.values(), strict=True):
         columns[name] = _mapped_column(name, values)
     sizes = {len(values) for values in data.values()}
     if len(sizes) > 1:
@@ -141,7 +131,9 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
         if values.ndim != 1:
             raise SchemaError("data", f"column {name!r} must be one-dimensional")
         if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
-            return _masked_column(name, values)
+            numbers, missing = np.ma.getdata(values), np.ma.getmaskarray(values)
+            column = Column(name, "numeric", holds="numbers")
+            return column, lambda part: Numbers(numbers[part], missing[part])
         return _numpy_column(name, values.dtype, lambda: values)
     if hasattr(values, "dtype"):
         if isinstance(values, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
@@ -192,29 +184,26 @@ def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
 
     def cells(part: slice) -> Cells:
         found = array(part)
-        return _of_chunks(found) if isinstance(found, pa.ChunkedArray) else arrow_cells(found)
+        if not isinstance(found, pa.ChunkedArray):
+            return arrow_cells(found)
+        if found.num_chunks < 2 or not pa.types.is_dictionary(found.type):
+            return arrow_cells(found.combine_chunks())
+        # Arrow puts together no dictionaries of which one has an empty entry, and entries are data.
+        return Joined([arrow_cells(chunk) for chunk in found.chunks])
 
     return cells
-
-
-def _of_chunks(chunks: Any) -> Cells:
-    """Return the cells of all chunks."""
-    if chunks.num_chunks < 2 or not pa.types.is_dictionary(chunks.type):
-        return arrow_cells(chunks.combine_chunks())
-    # Arrow puts together no dictionaries of which one has an empty entry, and entries are data.
-    return Joined([arrow_cells(chunk) for chunk in chunks.chunks])
 
 
 def _category(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
     """Return a pandas category; its type says what the levels are, not where they are from."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in dtype.categories]
     levels = tuple(v if isinstance(v, (str, int, float)) else str(v) for v in entries)
-    kind: Kind = "categorical" if len(set(levels)) == len(levels) else "other"
     # Entries that look alike are no levels, and as keys of units they stay apart.
-    shown = levels if kind == "categorical" else tuple(entries)
+    alike = len(set(levels)) < len(levels)
+    shown = tuple(entries) if alike else levels
     column = Column(
-        name, kind, levels if kind == "categorical" else None, bool(dtype.ordered),
-        holds="categories", taken_on_trust=kind == "categorical",
+        name, "other" if alike else "categorical", None if alike else levels, bool(dtype.ordered),
+        holds="categories", taken_on_trust=not alike,
     )  # fmt: skip
 
     def cells(part: slice) -> Cells:
@@ -238,12 +227,6 @@ def _numpy_column(
         column = Column(name, "other" if dtype.kind == "S" else "text", holds=holds)
         return column, lambda part: Objects(values()[part])
     return Column(name, "other", holds="values of another type"), _unread
-
-
-def _masked_column(name: str, values: np.ma.MaskedArray[Any, Any]) -> tuple[Column, Sliced]:
-    numbers, missing = np.ma.getdata(values), np.ma.getmaskarray(values)
-    column = Column(name, "numeric", holds="numbers")
-    return column, lambda part: Numbers(numbers[part], missing[part])
 
 
 def _numpy_ticks(values: Any, tag: bytes) -> Cells:

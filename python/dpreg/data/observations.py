@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -24,10 +24,6 @@ _Sealed = Sealed[Any] | tuple[Sealed[Any], ...]
 Made_co = TypeVar("Made_co", covariant=True, bound=_Sealed)
 Made = TypeVar("Made", bound=_Sealed)
 
-# What a block of rows adds: exact integers, each row on its own, so that neither the order of
-# rows nor how they are divided into blocks can be seen in the total.
-BlockSums = Callable[[Doubles, Doubles], Sums]
-
 _LEAST_MEMORY = 1e6
 
 
@@ -35,7 +31,11 @@ class Statistic(Protocol[Made_co]):
     """A sum over rows, and what a row moves it by.  Public, and can be pickled."""
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return what a block of rows adds: `BlockSums`."""
+        """Return what a block of rows adds.
+
+        Exact integers, each row on its own, so that neither the order of rows nor how they are
+        divided into blocks can be seen in the total.
+        """
 
     def seal(self, sums: Sums) -> Made_co:
         """Return the total as `ExactSums`, one or several: here its sensitivity is stated."""

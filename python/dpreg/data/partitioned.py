@@ -7,26 +7,17 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.passes import passed
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.observations import (
-    BlockSums,
-    ByBlock,
-    Collector,
-    Made,
-    Observations,
-    RowCount,
-    Statistic,
-)
-from dpreg.data.schema import Schema
-from dpreg.data.source import Batch, RowSource, quietly
+from dpreg.data.observations import ByBlock, Collector, Made, Observations, RowCount, Statistic
+from dpreg.data.source import RowSource, quietly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,27 +25,30 @@ class Task:
     """What a partition adds to a sum.  Public, and can be pickled."""
 
     spec: FormulaSpec
-    statistic: BlockSums
+    statistic: Statistic[Any]
 
     def __call__(self, source: RowSource) -> Sums:
         """Add up the rows of one partition."""
         nothing = np.empty((0, self.spec.width)), np.empty(0)
         sums = self.statistic(*nothing)
-        for batch in source.batches(self.spec.needed(response=True)):
-            rows = self.spec.rows(batch, response=True)
-            assert rows.y is not None
-            sums += self.statistic(rows.X, rows.y)
+        for X, y in _rows(self.spec, source):
+            sums += self.statistic(X, y)
         return sums
 
 
+def _rows(spec: FormulaSpec, source: RowSource) -> Iterator[tuple[Doubles, Doubles]]:
+    for batch in source.batches(spec.needed(response=True)):
+        rows = spec.rows(batch, response=True)
+        assert rows.y is not None
+        yield rows.X, rows.y
+
+
 @runtime_checkable
-class PartitionedSource(Protocol):
-    """A source whose engine can add up what its partitions add."""
+class PartitionedSource(RowSource, Protocol):
+    """A source whose engine can add up what its partitions add.
 
-    schema: Schema
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """See `RowSource.batches`: through this process, one partition after another."""
+    Its batches come through this process, one partition after another.
+    """
 
     def total(self, task: Task) -> Sums:
         """Run a task on each partition and add up what they return."""
@@ -83,23 +77,16 @@ class PartitionedRows(ByBlock):
             return self._brought[0].total(statistic)
         return statistic.seal(self._total(statistic))
 
-    def _total(self, sums_of: BlockSums) -> Sums:
-        sums: Sums = quietly(self.source.total, Task(self.spec, sums_of))
+    def _total(self, statistic: Statistic[Any]) -> Sums:
+        sums: Sums = quietly(self.source.total, Task(self.spec, statistic))
         passed()
         return sums
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        yield from self._here().blocks()
-
-    def _here(self) -> Observations:
-        """Bring the rows to this process."""
-        if self._brought:
-            return self._brought[0]
-        collector = Collector(self.memory)
-        for batch in self.source.batches(self.spec.needed(response=True)):
-            rows = self.spec.rows(batch, response=True)
-            assert rows.y is not None
-            collector.append(rows.X, rows.y)
-        self._brought.append(collector.observations(self.spec.width))
-        passed()
-        return self._brought[0]
+        if not self._brought:
+            collector = Collector(self.memory)
+            for X, y in _rows(self.spec, self.source):
+                collector.append(X, y)
+            self._brought.append(collector.observations(self.spec.width))
+            passed()
+        yield from self._brought[0].blocks()

@@ -1,25 +1,38 @@
-"""A regression problem before its records are read: what is public, and how to read the rest."""
+"""A regression problem before its records are read: what is public, and how to read the rest.
+
+Of a formula and a source, or of a model matrix that another program made.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpreg.base.errors import Argument, FormulaError, leave_out
+import numpy as np
+from numpy.typing import NDArray
+
+from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.errors import Argument, ArgumentError, FormulaError, leave_out
 from dpreg.base.levels import Level
 from dpreg.data.bounds import Bounds, column_pairs
 from dpreg.data.containers import open_source
-from dpreg.data.design import Design, Terms, read_design, weighed_terms
-from dpreg.data.formula import FormulaSpec, bound_formula
+from dpreg.data.design import Block, Design, Terms, design_of, read_design, weighed_terms
+from dpreg.data.formula import FormulaSpec, Rows, bound_formula
 from dpreg.data.formula.parse import effects_of_unit
-from dpreg.data.matrix import ModelMatrix, check_column_names
-from dpreg.data.roles import Weights, check_stratum, check_unit, check_weight_column
+from dpreg.data.roles import Weights, check_stratum, check_unit, check_weight_column, usable_weights
+from dpreg.data.sampling import within_terms, within_units
 from dpreg.data.schema import Column, Schema
 from dpreg.data.source import RowSource
-from dpreg.data.within import within_terms, within_units
 from dpreg.privacy.charge import Stratum
+
+_INTERCEPT = "Intercept"
+# With a bracket behind them, the names of offsets and of weights among those of regressors.
+_WORDS = ("offset", "weights")
+
+# Rows of a block, should there be more: a matrix of all of them may not fit in memory.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +40,10 @@ class FormulaProblem:
     """A formula, bound to the schema of a source."""
 
     spec: FormulaSpec
+    terms: Terms  # What it says about the design.  Public.
     source: RowSource
     unit: str | None
     stratum: Stratum | None
-    within: bool = False
-    weights: Weights | None = None
-
-    @property
-    def terms(self) -> Terms:
-        """What the formula says about the design.  Public."""
-        spec = self.spec
-        terms = Terms(
-            spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms,
-            offsets=spec.offsets, data_bounds=spec.data_bounds,
-        )  # fmt: skip
-        terms = weighed_terms(terms, self.weights)
-        return within_terms(terms) if self.within else terms
 
     @property
     def schema(self) -> Schema:
@@ -56,7 +57,66 @@ class FormulaProblem:
         """
         spec, source, unit = self.spec, self.source, self.unit
         design = read_design(spec, source, unit, self.terms, memory, self.stratum)
-        return within_units(design) if self.within else design
+        return within_units(design) if self.terms.within else design
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMatrix:
+    """A problem whose formula another program evaluates, which `dp_lm` takes for its `data`.
+
+    R has formulas, factors and contrasts of its own.  Public, all but what `read` returns.
+    """
+
+    terms: Terms
+    # Returns rows as `blocks_of` makes them; called once, after the budget was charged.
+    read: Callable[[], Iterable[Block]]
+    unit: str | None = None  # What the labels of the rows number, for messages.
+    # Whose rows are wanted; the codes of the rows are positions of its levels.
+    stratum: Stratum | None = None
+
+    def __post_init__(self) -> None:
+        names = self.terms.names
+        if len(set(names)) < len(names):
+            raise ArgumentError("names", "each column needs a name of its own")
+        if self.terms.intercept and _INTERCEPT in names:
+            raise _taken(_INTERCEPT, "the intercept")
+        if not names and not self.terms.intercept:
+            raise FormulaError("there is nothing on its right-hand side")
+
+    @property
+    def schema(self) -> Schema:
+        """See `Problem`; the columns of the data stay with the program that has them."""
+        return Schema({})
+
+    def design(self, memory: float) -> Design:
+        by_unit = self.unit is not None
+        design = design_of(self.read(), self.terms, memory, self.stratum, by_unit=by_unit)
+        return within_units(design) if self.terms.within else design
+
+
+def blocks_of(
+    columns: Sequence[Doubles],
+    y: Doubles,
+    labels: Integers | None = None,
+    codes: NDArray[np.int32] | None = None,
+    weights: Doubles | None = None,
+) -> Iterator[Block]:
+    """Divide rows whose columns another program made, each row by itself.
+
+    columns: shape (n,): without the intercept.  A row with a value that is not finite is
+        incomplete, and dropped.
+    y: shape (n,).
+    labels, codes: see `Block`.
+    weights: of the rows, when there are any; a last column then.
+    """
+    every = [*columns, *([] if weights is None else [usable_weights(weights)])]
+    for start in range(0, len(y), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        yield Block(
+            Rows.of_columns([column[part] for column in every], y[part]),
+            None if labels is None else labels[part],
+            None if codes is None else codes[part],
+        )
 
 
 # What a fit is asked to do.
@@ -84,7 +144,7 @@ def pose(
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
         check_unit(unit, Schema(columns))
         assert data.stratum == stratum
-        return data if weights is None else replace(data, weights=weights)
+        return replace(data, terms=weighed_terms(data.terms, weights))
     check_order(formula, data)
     source = open_source(data)
     check_unit(unit, source.schema)
@@ -111,7 +171,13 @@ def pose(
     check_column_names(spec.regressors)
     if within and not spec.names:
         raise FormulaError("has only unit effects, which are not released")
-    return FormulaProblem(spec, source, unit, stratum, within, weights)
+    terms = Terms(
+        spec.response, spec.names, spec.intercept, spec.ranges, groups=spec.terms,
+        offsets=spec.offsets, data_bounds=spec.data_bounds,
+    )  # fmt: skip
+    terms = weighed_terms(terms, weights)
+    terms = within_terms(terms) if within else terms
+    return FormulaProblem(spec, terms, source, unit, stratum)
 
 
 def _names(formula: str, column: str) -> bool:
@@ -124,3 +190,17 @@ def check_order(formula: object, data: object) -> None:
     if is_formula == [False, True]:
         problem = ("and ", Argument("data"), " are in the wrong order")
         raise FormulaError(problem, "write the formula first, then the data")
+
+
+def check_column_names(columns: Iterable[str]) -> None:
+    """Refuse columns of the data that are named as what a model adds to them is."""
+    for name in columns:
+        if name == _INTERCEPT:
+            raise _taken(name, "the intercept")
+        for word in _WORDS:
+            if name.startswith(f"{word}("):
+                raise _taken(name, f"{word} of rows")
+
+
+def _taken(name: str, what: str) -> FormulaError:
+    return FormulaError(f"a column named {name!r} cannot be distinguished from {what}", "rename it")

@@ -32,16 +32,6 @@ class Weights:
     column: str
     limit: float | None = None  # Larger weights count as this; None: it is found privately.
 
-    @property
-    def ranges(self) -> dict[str, tuple[float, float]]:
-        """Limits of the column, by its name among those of a design."""
-        return {} if self.limit is None else {weight_name(self.column): (0.0, self.limit)}
-
-
-def weight_name(column: str) -> str:
-    """Return the name of a column of weights among those of a design, of which it is the last."""
-    return f"weights({column})"
-
 
 def check_weights(weights: str | None, weight_limit: float | None) -> Weights | None:
     """Check the arguments of that name."""
@@ -99,9 +89,7 @@ def check_stratum(stratum: Stratum, schema: Schema) -> None:
         schema.with_levels({column: stratum.levels})
     except SchemaError as error:
         problem = error.problem if isinstance(error.problem, tuple) else (error.problem,)
-    else:
-        return
-    raise SchemaError("budget", (f"is divided by {column!r}, and ", *problem))
+        raise SchemaError("budget", (f"is divided by {column!r}, and ", *problem)) from None
 
 
 def check_weight_column(weights: Weights | None, schema: Schema) -> None:

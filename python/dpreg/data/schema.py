@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -78,6 +79,15 @@ class Schema:
                 columns[name], kind="categorical", levels=public, taken_on_trust=False
             )
         return Schema(columns)
+
+
+def all_different(names: Iterable[object]) -> list[str]:
+    """Return the names of columns as text; refuse one that occurs twice."""
+    named = [str(name) for name in names]
+    again = sorted(name for name, times in Counter(named).items() if times > 1)
+    if again:
+        raise SchemaError("data", f"two columns are both named {again[0]!r}", "rename one")
+    return named
 
 
 def no_column(name: str, schema: Schema) -> tuple[str, ...]:

@@ -107,8 +107,9 @@ class Spool(Generic[Block]):
         for file in self._files:
             file.settle()  # by one thread, before others read
         for first, last, after in zip(ends, ends[1:], [*ends[2:], None], strict=False):
-            if after is not None:
-                self._fetch(last, after)
+            for blocks in [] if after is None else self._of_each_file(last, after):
+                begin, end = self._places[blocks[0]][0], self._places[blocks[-1]][-1]
+                self._file_of(blocks[0]).fetch(begin, end)
             yield functools.partial(self._read, first, last)
 
     def _end_of_part(self, first: int) -> int:
@@ -128,11 +129,6 @@ class Spool(Generic[Block]):
         """Yield which of these blocks are in each file that has one; there they lie together."""
         step = len(self._files)
         yield from (range(k, last, step) for k in range(first, min(first + step, last)))
-
-    def _fetch(self, first: int, last: int) -> None:
-        for blocks in self._of_each_file(first, last):
-            ends = self._places[blocks[0]][0], self._places[blocks[-1]][-1]
-            self._file_of(blocks[0]).fetch(*ends)
 
     def _read(self, first: int, last: int) -> list[Block]:
         """Return blocks that follow one another."""

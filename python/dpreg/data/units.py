@@ -1,4 +1,4 @@
-"""The protected units: which rows belong to which of them, and which are of a stratum."""
+"""The protected units: which rows belong to which of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles, Flags, Integers
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.later import pa
 from dpreg.data.cells import by_entry
 
@@ -44,54 +44,13 @@ def unit_means(values: Doubles, units: Units) -> Doubles:
         return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
 
 
-class UnitNumbers:
-    """Numbers the units of a table by their keys, batch after batch.  Private."""
+def unit_labels(keys: pa.LargeBinaryArray, numbers: dict[bytes, int]) -> Integers:
+    """Return the number of the unit of each row, -1 where a key is missing.
 
-    def __init__(self) -> None:
-        self._numbers: dict[bytes, int] = {}
+    Equal keys have one number, different keys different ones, in this batch and all others.
 
-    def labels(self, keys: pa.LargeBinaryArray) -> Integers:
-        """Return the number of the unit of each row, -1 where a key is missing.
-
-        Equal keys have one number, different keys different ones, in this batch and all others.
-        """
-
-        def number(key: bytes) -> int:
-            return self._numbers.setdefault(key, len(self._numbers))
-
-        return by_entry(keys.dictionary_encode(), number, np.int64)
-
-
-class StratumRows:
-    """Finds the rows of one stratum, batch after batch.  Private.
-
-    A row is of the stratum if its column has the level.  A unit with several rows is of it only if
-    none of them, complete or not, has another of the declared levels: a unit is of one stratum
-    at most, whatever the formula and in whatever order its rows come.
-
-    position: of the level of the stratum among the declared ones.
+    numbers: of the keys so far; new ones are added.
     """
-
-    def __init__(self, position: int) -> None:
-        self._position = position
-        self._elsewhere: list[Integers] = []
-
-    def inside(self, codes: NDArray[np.signedinteger], labels: Integers | None) -> Flags:
-        """Return which rows of a batch have the level.
-
-        codes: shape (n,): position of the level of each row among the declared ones, -1 where it
-            has none.
-        labels: the unit of each row, -1 where it is missing.  None: a row is a unit.
-        """
-        inside: Flags = codes == self._position
-        if labels is not None:
-            self._elsewhere.append(np.unique(labels[(codes >= 0) & ~inside]))
-        return inside
-
-    def of_one_stratum(self, labels: Integers) -> Flags:
-        """Return which of these rows are of units without a row in another stratum.
-
-        To be asked when `inside` has seen all rows.
-        """
-        elsewhere = np.concatenate([np.empty(0, dtype=np.int64), *self._elsewhere])
-        return ~np.isin(labels, elsewhere)
+    return by_entry(
+        keys.dictionary_encode(), lambda key: numbers.setdefault(key, len(numbers)), np.int64
+    )

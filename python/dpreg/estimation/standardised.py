@@ -11,8 +11,13 @@ from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
 from dpreg.base.text import counted
-from dpreg.data.bounds import column_bounds, level_places, whole_factor, wide_places
-from dpreg.data.crossed import crossed_columns
+from dpreg.data.bounds import (
+    column_bounds,
+    crossed_columns,
+    level_places,
+    whole_factor,
+    wide_places,
+)
 from dpreg.data.design import Design
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import NOTHING_MORE, Allowance, Declined, Release

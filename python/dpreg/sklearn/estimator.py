@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, BudgetError, SchemaError, add
 from dpreg.calls.request import Request
 from dpreg.data.arrays import columns_of, is_column, matrix_source, vector_source
 from dpreg.data.bounds import Bounds
-from dpreg.data.matrix import ModelMatrix, Records, check_column_names
+from dpreg.data.design import Block, Terms
+from dpreg.data.problem import ModelMatrix, blocks_of, check_column_names
 from dpreg.data.source import RowSource
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.partition import StratumBudget
@@ -55,7 +57,10 @@ class Private(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
 
-    def _problem(self, X: Any, y: Any) -> tuple[ModelMatrix, list[str]]:
+    def _problem(
+        self, X: Any, y: Any, coded: Callable[[Doubles], Doubles] = np.asarray
+    ) -> tuple[ModelMatrix, list[str]]:
+        """Return the problem and the names of its columns; `coded` is what y is when it is read."""
         if not isinstance(X, list) or X:  # of a list scikit-learn asks for the first row
             X, y = validate_data(
                 self, X, y, dtype=None, ensure_all_finite=False, ensure_min_samples=0,
@@ -74,23 +79,23 @@ class Private(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         named = [f"x{j}" for j in range(width)] if names is None else list(names)
         check_column_names(named)
-        read = lambda: [Records(columns_of(table), columns_of(target)[0])]  # noqa: E731
-        return ModelMatrix("y", tuple(named), True, read), named
+
+        def read() -> Iterator[Block]:
+            return blocks_of(columns_of(table), coded(columns_of(target)[0]))
+
+        return ModelMatrix(Terms("y", tuple(named), intercept=True), read), named
 
     def _asked(self, call: str, names: list[str], **more: Any) -> Request:
-        return Request(
-            call=call, formula=f"y ~ {' + '.join(names)}", eps=self._epsilon(), delta=self.delta,
-            method=self.method, bounds=self.bounds, budget=self.budget, rng=self.random_state,
-            **more,
-        )  # fmt: skip
-
-    def _epsilon(self) -> float:
         if isinstance(self.budget, StratumBudget):
             why = "is that of one stratum, and X has no column that says which rows are in it"
             raise BudgetError("budget", why, "give the budget of all strata")
         if self.eps is None:
             raise BudgetError("eps", "must be given", add("eps", 1.0))
-        return self.eps
+        return Request(
+            call=call, formula=f"y ~ {' + '.join(names)}", eps=self.eps, delta=self.delta,
+            method=self.method, bounds=self.bounds, budget=self.budget, rng=self.random_state,
+            **more,
+        )  # fmt: skip
 
 
 def _target(y: Any) -> RowSource:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from dpreg.base.errors import ArgumentError, write
 from dpreg.base.keywords import hinted
 from dpreg.calls.fit import fit
 from dpreg.data.bounds import Bounds
-from dpreg.data.matrix import Records
 from dpreg.estimation.base import Method
 from dpreg.privacy.budget import Budget
 from dpreg.results.fit import DPResults
@@ -69,6 +67,7 @@ class _Regression(Private):
         self.results_, self.privacy_ = fit, fit.privacy
 
     def _means(self, X: Any) -> Doubles:
+        check_is_fitted(self, "results_")
         X = validate_data(
             self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan",
             accept_sparse=True,
@@ -160,7 +159,6 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Doubles:
         """Predict rows that need no protection, within the limits of the fit; NaN stays NaN."""
-        check_is_fitted(self, "results_")
         return self._means(X)
 
     def __sklearn_tags__(self) -> Any:
@@ -229,23 +227,19 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         """Release a model; spends `eps` and `delta`, also where it raises `NotReleasedError`."""
         low, high = self.classes
         self.classes_ = np.array([low, high])
-        problem, names = self._problem(X, y)
-        plain = problem.read
 
-        def read() -> Iterator[Records]:
-            for records in plain():
-                known = np.where(records.y == low, 0.0, np.nan)
-                yield replace(records, y=np.where(records.y == high, 1.0, known))
+        def coded(y: Doubles) -> Doubles:
+            return np.where(y == high, 1.0, np.where(y == low, 0.0, np.nan))
 
+        problem, names = self._problem(X, y, coded)
         asked = self._asked("dp_glm", names, family="binomial", inference=self.inference)
-        self._keep(fit(asked, replace(problem, read=read)))
+        self._keep(fit(asked, problem))
         estimates = self.results_.estimates
         self.intercept_, self.coef_ = estimates[:1], estimates[None, 1:]
         return self
 
     def predict_proba(self, X: Any) -> Doubles:
         """Return the chances of both classes, shape (n, 2), of rows that need no protection."""
-        check_is_fitted(self, "results_")
         chance = self._means(X)
         return np.column_stack([1 - chance, chance])
 

@@ -6,7 +6,7 @@ from audit.patches import EXACT_GRAM, OPEN, Mutant, both, edited, swapped
 
 import dpreg.calls.fit
 from dpreg import _core
-from dpreg.data import changed_rows, roles, within
+from dpreg.data import changed_rows, roles
 from dpreg.data import sampling as _units
 from dpreg.estimation.blocks import model_rows
 from dpreg.estimation.methods.adassp import AdaSSP
@@ -148,7 +148,7 @@ BOOSTED = [
     ),
     Mutant(
         "deviations from the mean of all persons",
-        edited(within, "_deviations", ("np.repeat(unit_means(values, units), counts, axis=0)", "values.mean(axis=0)")),
+        edited(_units, "_deviations", ("np.repeat(unit_means(values, units), counts, axis=0)", "values.mean(axis=0)")),
         ("units",),
     ),
     Mutant(

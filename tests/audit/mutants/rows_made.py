@@ -5,7 +5,7 @@ from __future__ import annotations
 from audit.patches import OPEN, Mutant, edited
 
 from dpreg.data import arms
-from dpreg.data.class_steps import RowsOfStep
+from dpreg.data.class_likelihoods import RowsOfStep
 from dpreg.estimation.methods import class_rows, effect, effect_stages
 from dpreg.estimation.methods.effect_stages import Stages
 

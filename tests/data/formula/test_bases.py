@@ -14,8 +14,7 @@ from sources import evaluated, schema
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
 from dpreg.data.formula import FormulaSpec
-from dpreg.data.formula.bases import equal_knots, natural_splines, polynomials
-from dpreg.data.formula.basis_terms import BASES
+from dpreg.data.formula.basis_terms import BASES, equal_knots, natural_splines, polynomials
 from dpreg.faces.cli.commands import main
 
 LOW, HIGH = 0.5, 6.5
@@ -48,7 +47,7 @@ def test_polynomials_have_mean_0_and_variance_1_on_the_interval():
 
 
 def b_splines(x, degree):
-    found = BASES["bs"].function(x, [2, 4], LOW, HIGH, degree, include_intercept=True)
+    found = BASES["bs"](x, [2, 4], LOW, HIGH, degree, include_intercept=True)
     return np.column_stack(list(found.values()))
 
 

@@ -1,5 +1,10 @@
 """Terms of a formula that make a basis of a column: poly(), bs(), ns(), cr().
 
+Each value is a function of one cell and of public numbers.  What R and patsy take from the
+column, its centre and scale or its quantiles, comes from the interval: polynomials are
+orthonormal under the uniform distribution on it, and knots that are not given divide it into equal
+parts.  Cells beyond the interval are moved to its ends.
+
 An interval that the formula does not give comes from public bounds of the column: it is what the
 argument makes of them, found on a table of the bounds alone and kept with the parsed formula.
 """
@@ -9,13 +14,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.data.formula.bases import equal_knots, natural_coefficients, natural_splines, polynomials
 
 Pair = tuple[float, float]
 
@@ -23,6 +26,7 @@ Pair = tuple[float, float]
 _ROUNDING = 1e-9
 # What a formula calls the ends of the interval.
 _ENDS = ("lower_bound", "upper_bound")
+_CUBIC = 3
 
 
 def _poly(
@@ -128,17 +132,10 @@ def _bs_limits(
     return [(0.0, 1.0)] * (least + len(_inner_knots(knots, df, least, interval)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Basis:
-    function: Callable[..., Any]
-    limits: Callable[..., list[Pair]]
-
-
-BASES: dict[str, _Basis] = {
-    "poly": _Basis(_poly, _poly_limits),
-    "bs": _Basis(_bs, _bs_limits),
-    "ns": _Basis(_ns, _ns_limits),
-}
+BASES: dict[str, Callable[..., Any]] = {"poly": _poly, "bs": _bs, "ns": _ns}
+_LIMITS: dict[str, Callable[..., list[Pair]]] = {
+    "poly": _poly_limits, "bs": _bs_limits, "ns": _ns_limits,
+}  # fmt: skip
 
 
 def needs_interval(name: str, given: dict[str, Any]) -> bool:
@@ -155,20 +152,20 @@ def over_interval(name: str, *, learn: bool) -> Any:
     """
     from formulaic.transforms import stateful_transform
 
-    basis = BASES[name]
-    signature = inspect.signature(basis.function)
+    function = BASES[name]
+    signature = inspect.signature(function)
 
     def evaluate(data: Any, *args: Any, _state: Any, **given: Any) -> Any:
         literals = dict(signature.bind(data, *args, **given).arguments)
         x = literals.pop("x")
         if not needs_interval(name, literals):
-            return basis.function(x, **literals)
+            return function(x, **literals)
         if learn:
             _state["interval"] = _interval_of(np.asarray(x, dtype=float), literals.get("knots"))
-            found = basis.limits(_state["interval"], **literals)
+            found = _LIMITS[name](_state["interval"], **literals)
             _state["limits"] = [(a - _ROUNDING, b + _ROUNDING) for a, b in found]
         ends = dict(zip(_ENDS, _state["interval"], strict=True))
-        return basis.function(x, **literals, **ends)
+        return function(x, **literals, **ends)
 
     return stateful_transform(evaluate)
 
@@ -183,3 +180,60 @@ def _interval_of(x: Doubles, knots: Sequence[float] | int | None) -> Pair:
     if not all(low < knot < high for knot in inside):
         raise ValueError(f"knots must lie between {low:g} and {high:g}, the bounds of the column")
     return low, high
+
+
+def polynomials(x: Doubles, low: float, high: float, degree: int) -> list[Doubles]:
+    """Return Legendre polynomials of degrees 1 to `degree`, with mean 0 and variance 1.
+
+    x: shape (n,).
+    low, high: ends of the interval.
+    Returns: shape (n,): their span, with 1, is that of the powers up to `degree`.
+    """
+    t = (np.clip(x, low, high) - (low + high) / 2) / ((high - low) / 2)
+    found = [np.ones_like(t), t]
+    for k in range(1, degree):
+        found.append(((2 * k + 1) * t * found[k] - k * found[k - 1]) / (k + 1))
+    return [np.sqrt(2 * k + 1) * found[k] for k in range(1, degree + 1)]
+
+
+def equal_knots(low: float, high: float, count: int) -> list[float]:
+    """Return `count` knots inside (low, high) that divide it into equal parts."""
+    return [float(knot) for knot in np.linspace(low, high, count + 2)[1:-1]]
+
+
+def natural_splines(x: Doubles, knots: Sequence[float], low: float, high: float) -> list[Doubles]:
+    """Return a basis of the cubic splines that have no second derivative at `low` and `high`.
+
+    It is that of R's ``splines::ns``: cubic B-splines but the first, times `natural_coefficients`.
+
+    x: shape (n,).
+    knots: between `low` and `high`, increasing.
+    Returns: length ``len(knots) + 1``: their span, with 1, is that of all natural splines with
+        these knots.
+    """
+    from formulaic.transforms.basis_spline import basis_spline
+
+    splines = basis_spline(x, knots=list(knots), degree=_CUBIC, lower_bound=low, upper_bound=high,
+                           extrapolation="clip", _state={})  # fmt: skip
+    found = []
+    for column in natural_coefficients(knots, low, high).T:
+        # One product after the other: a matrix product may round a row as its place suggests.
+        total = np.zeros_like(x)
+        for coefficient, spline in zip(column, splines.values(), strict=True):
+            total = total + coefficient * spline
+        found.append(total)
+    return found
+
+
+def natural_coefficients(knots: Sequence[float], low: float, high: float) -> Doubles:
+    """Return an orthonormal basis of coefficients for which second derivatives are 0 at both ends.
+
+    Of cubic B-splines but the first; shape ``(len(knots) + 3, len(knots) + 1)``.
+    """
+    from scipy.interpolate import BSpline
+
+    places = np.array([*[low] * (_CUBIC + 1), *knots, *[high] * (_CUBIC + 1)])
+    each = BSpline(places, np.eye(len(places) - _CUBIC - 1), _CUBIC)
+    seconds = each.derivative(2)(np.array([low, high]))[:, 1:]
+    found: Doubles = np.linalg.qr(seconds.T, mode="complete")[0][:, 2:]
+    return found

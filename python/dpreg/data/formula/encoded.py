@@ -1,20 +1,27 @@
-"""Terms as formulaic encodes them, and the limits of the columns that it makes."""
+"""Terms as formulaic encodes them, learnt on tables made from a schema alone, and their limits."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpreg.base.later import pd
+from dpreg.base.levels import Level
 from dpreg.data.formula.functions import context
 from dpreg.data.formula.parse import factors_of
-from dpreg.data.formula.tables import grid
-from dpreg.data.schema import Schema
+from dpreg.data.schema import Column, Schema
 
 Ranges = dict[str, tuple[float, float]]
+
+_LARGEST_GRID = 10_000
+# Rows that show a column from one of its bounds to the other.
+_ACROSS = 1001
 
 
 @contextmanager
@@ -35,7 +42,12 @@ def encoded(spec: Any, frame: Any, *, learn: bool = False) -> Any:
     )
 
 
-def ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
+def ranges_of(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
+    """Return limits of the columns that are made of declared levels or of a basis alone."""
+    return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors)}
+
+
+def _ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
     """Return limits of the columns that are made of declared levels alone.
 
     Their values are those of the coding, which is public: a dummy is 0 or 1.
@@ -59,7 +71,7 @@ def ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> R
     return found
 
 
-def ranges_of_bases(right: Any) -> Ranges:
+def _ranges_of_bases(right: Any) -> Ranges:
     """Return limits of the columns of terms that are one basis of a column with public bounds."""
     found: Ranges = {}
     for structure in right.structure:
@@ -74,3 +86,51 @@ def ranges_of_bases(right: Any) -> Ranges:
             if len(limits) == len(structure.columns):
                 found.update(zip(map(str, structure.columns), limits, strict=True))
     return found
+
+
+def probe(schema: Schema, *, longer: int = 0) -> Any:
+    """Make a table from the schema alone, with more rows if wanted.
+
+    It shows every level once, and columns with bounds from one end to the other.
+    """
+    shown = [len(c.levels or ()) for c in schema.columns.values()]
+    across = [_ACROSS for c in schema.columns.values() if c.bounds]
+    size = max([2, *shown, *across]) + longer
+    columns: dict[str, Any] = {}
+    for name, column in schema.columns.items():
+        if column.levels is None:
+            columns[name] = np.linspace(*(column.bounds or (1.0, 2.0)), size)
+        else:
+            columns[name] = categorical(np.arange(size) % len(column.levels), column.levels)
+    return pd.DataFrame(columns, index=range(size))
+
+
+def grid(schema: Schema, needed: Iterable[str], variables: set[str]) -> Any:
+    """Make a table with every combination of the levels of some columns; None if too many."""
+    crossed = [c for n, c in schema.columns.items() if n in variables and c.levels]
+    sizes = [len(c.levels or ()) for c in crossed]
+    rows = math.prod(sizes)
+    if rows > _LARGEST_GRID:
+        return None
+    place = np.unravel_index(np.arange(rows), sizes)
+    codes = {c.name: code for c, code in zip(crossed, place, strict=True)}
+    columns: dict[str, Any] = {}
+    for name in needed:
+        column, own = schema.columns[name], codes.get(name)
+        columns[name] = (
+            anything(column, rows) if own is None else categorical(own, column.levels or ())
+        )
+    return pd.DataFrame(columns, index=range(rows))
+
+
+def categorical(codes: NDArray[Any], levels: Sequence[Level]) -> Any:
+    """Return a pandas category of these levels, missing where a code is -1."""
+    categories: Any = list(levels)
+    return pd.Categorical.from_codes(codes, categories=categories)
+
+
+def anything(column: Column, rows: int) -> Any:
+    """Values of the kind of `column` that any formula can evaluate."""
+    if column.levels is None:
+        return np.full(rows, 1.5)
+    return categorical(np.zeros(rows, dtype=np.int32), column.levels)

@@ -11,6 +11,7 @@ from typing import Any
 
 from dpreg.base.errors import FormulaError, SchemaError, Setting, a_kind, add, closest
 from dpreg.base.levels import Level, such_levels
+from dpreg.data.formula.functions import quoted
 from dpreg.data.formula.terms import Factor, check_basis, read_factor
 from dpreg.data.schema import Column, Schema, no_column
 
@@ -120,7 +121,11 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     for factor in factors:
         for name in factor.variables:
             if name not in schema.columns:
-                raise FormulaError(*no_column(name, schema), *_in_quotes(name, schema))
+                known = {
+                    level for column in schema.columns.values() for level in column.levels or ()
+                }
+                quotes = [f"for the level write {name!r} in quotes"] if name in known else []
+                raise FormulaError(*no_column(name, schema), *quotes)
         declared.update(factor.levels)
     schema = schema.with_levels(declared)
     used = {name: schema.columns[name] for factor in factors for name in factor.variables}
@@ -136,12 +141,6 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     return Schema(
         {name: c if name in bounded else replace(c, bounds=None) for name, c in used.items()}
     )
-
-
-def _in_quotes(name: str, schema: Schema) -> list[str]:
-    """Return advice for the name of a column that is one of the declared levels."""
-    levels = {level for column in schema.columns.values() for level in column.levels or ()}
-    return [f"for the level write {name!r} in quotes"] if name in levels else []
 
 
 def _check_level(column: Column, level: Level) -> None:
@@ -239,9 +238,8 @@ def effects_as_terms(formula: str, groups: Iterable[str], schema: Schema) -> str
     for name in groups:
         if name not in schema.columns:
             raise FormulaError(*no_column(name, schema))
-        quoted = name if name.isidentifier() else f"`{name}`"
         # C() of a column without levels is refused, and the refusal says how to declare them.
-        terms.append(quoted if schema.columns[name].levels else f"C({quoted})")
+        terms.append(quoted(name) if schema.columns[name].levels else f"C({quoted(name)})")
     return " + ".join([formula, "1", *terms]) if terms else formula
 
 

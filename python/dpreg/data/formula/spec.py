@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -21,9 +21,8 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import FormulaError
 from dpreg.base.later import pd
-from dpreg.data.formula.encoded import encoded, quiet, ranges_of_bases, ranges_of_levels
+from dpreg.data.formula.encoded import anything, categorical, encoded, probe, quiet, ranges_of
 from dpreg.data.formula.parse import check_widths, factors_of, lookups, parsed, schema_of
-from dpreg.data.formula.tables import anything, categorical, probe
 from dpreg.data.formula.terms import read_factor
 from dpreg.data.roles import usable_weights
 from dpreg.data.schema import Schema
@@ -153,10 +152,7 @@ class FormulaSpec:
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Limits of the columns of X that are made of declared levels or of a basis alone."""
-        return {
-            **ranges_of_bases(self._right),
-            **ranges_of_levels(self._right, self.schema, self.regressors),
-        }
+        return ranges_of(self._right, self.schema, self.regressors)
 
     @property
     def data_bounds(self) -> dict[str, tuple[float, float]]:
@@ -221,7 +217,9 @@ class FormulaSpec:
             y = columns[self._lefts[0]] if response else None
             complete &= finite
         else:
-            X, y = self._evaluate(columns, slice(0, batch.rows), response=response)
+            frame = pd.DataFrame(columns, index=range(batch.rows))
+            X = self._evaluate(self._right, frame)[:, self._places]
+            y = self._evaluate(self._left, frame)[:, 0] if response else None
             complete &= np.isfinite(X).all(axis=1)
         if response and self.weights is not None:
             weights = usable_weights(batch.cells[self.weights].numbers())
@@ -264,36 +262,19 @@ class FormulaSpec:
                 complete &= codes >= 0
         return columns, complete
 
-    def _evaluate(
-        self, columns: Mapping[str, Any], rows: slice, *, response: bool
-    ) -> tuple[Doubles, Doubles | None]:
-        """Evaluate some rows; those that raise an error are NaN, by themselves.
+    def _evaluate(self, side: Any, frame: pd.DataFrame) -> Doubles:
+        """Return the columns of a side; rows that raise an error are NaN, by themselves.
 
         None is known that does, as the formula was evaluated on other rows before.  But an error
         would tell of the records, and so would the loss of the rows beside one.
         """
         try:
-            return self._encoded(columns, rows, response=response)
+            with quiet():
+                return np.asarray(encoded(side, frame), dtype=np.float64)
         except Exception:
-            if rows.stop - rows.start <= 1:
-                size = rows.stop - rows.start
-                left = np.full(size, np.nan) if response else None
-                return np.full((size, len(self.names)), np.nan), left
-        middle = (rows.start + rows.stop) // 2
-        halves = [
-            self._evaluate(columns, part, response=response)
-            for part in (slice(rows.start, middle), slice(middle, rows.stop))
-        ]
-        lefts = [left for _, left in halves if left is not None]
-        return np.concatenate([X for X, _ in halves]), np.concatenate(lefts) if response else None
-
-    def _encoded(
-        self, columns: Mapping[str, Any], part: slice, *, response: bool
-    ) -> tuple[Doubles, Doubles | None]:
-        rows = range(part.start, part.stop)
-        frame = pd.DataFrame({name: values[part] for name, values in columns.items()}, index=rows)
-        with quiet():
-            right = encoded(self._right, frame)
-            left = encoded(self._left, frame) if response else None
-        X = np.asarray(right, dtype=np.float64)[:, self._places]
-        return X, None if left is None else np.asarray(left, dtype=np.float64)[:, 0]
+            if len(frame) <= 1:
+                return np.full((len(frame), len(side.column_names)), np.nan)
+        middle = len(frame) // 2
+        return np.concatenate(
+            [self._evaluate(side, part) for part in (frame.iloc[:middle], frame.iloc[middle:])]
+        )

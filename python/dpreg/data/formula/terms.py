@@ -19,13 +19,17 @@ from dpreg.data.formula.basis_terms import needs_interval
 from dpreg.data.formula.functions import (
     FOREIGN,
     LEARNS_FROM_DATA,
+    MAKE_IT,
+    OTHER_ROWS,
     ROW_FUNCTIONS,
     SUMMARIES,
     RowFunction,
     about,
+    is_long,
+    refusal,
+    why_not,
     without_interval,
 )
-from dpreg.data.formula.refusals import MAKE_IT, OTHER_ROWS, is_long, refusal, why_not
 from dpreg.data.schema import Schema, such_bounds
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -190,14 +194,11 @@ class _Reader:
         for argument in node.args[: known.columns]:
             self.read_row(argument)
         if needs_interval(name, values):
-            self.read_basis(name, node)
+            from formulaic.utils.code import format_expr
 
-    def read_basis(self, name: str, node: ast.Call) -> None:
-        from formulaic.utils.code import format_expr
-
-        read = _Reader(self.term, self.aliases)
-        read.read_row(node.args[0])
-        self.bases.append(Basis(self.term, name, format_expr(node), tuple(read.variables)))
+            read = _Reader(self.term, self.aliases)
+            read.read_row(node.args[0])
+            self.bases.append(Basis(self.term, name, format_expr(node), tuple(read.variables)))
 
     def read_literals(self, name: str, known: RowFunction, node: ast.Call) -> dict[str, Any]:
         """Everything but the columns must be a literal of its kind."""
@@ -219,9 +220,7 @@ class _Reader:
             raise self.refuse(
                 f"what {name}() is given beside columns must be numbers", f"write {known.usage}"
             ) from None
-        if not known.allows(values):
-            raise wrong
-        if len(_ENDS & set(values)) == 1:
+        if not known.allows(values) or len(_ENDS & set(values)) == 1:
             raise wrong
         return values
 
@@ -238,24 +237,20 @@ class _Reader:
         return advice
 
     def called(self, function: ast.expr) -> str:
-        if isinstance(function, ast.Name):
-            return function.id
-        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-            if function.value.id == "np":
-                return function.attr
-            raise self.refuse(
-                f"{function.value.id}.{function.attr}() is not known to work row by row",
-                "write np.log(x), log(x) or another function of the row",
-            )
+        match function:
+            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np"), attr=name):
+                return name
+            case ast.Attribute(value=ast.Name(id=module), attr=name):
+                why = f"{module}.{name}() is not known to work row by row"
+                raise self.refuse(why, "write np.log(x), log(x) or another function of the row")
         raise self.refuse("only functions can be called by name", "name the function")
 
     def read_categorical(self, node: ast.Call) -> None:
         arguments = list(node.args)
         given = {k.arg: k.value for k in node.keywords}
         if len(arguments) > 2 or not set(given) <= _CATEGORICAL:
-            raise self.refuse(
-                "C() cannot be called like this", "write C(x, contr.sum, levels=['a', 'b'])"
-            )
+            like = "write C(x, contr.sum, levels=['a', 'b'])"
+            raise self.refuse("C() cannot be called like this", like)
         subject = arguments[0] if arguments else given.get("data")
         if not isinstance(subject, ast.Name):
             raise self.refuse("C() takes a column", MAKE_IT)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.data.design import Arrays, Design
-from dpreg.data.grouped import by_group
+from dpreg.data.expanded import by_group
 from dpreg.data.observations import InMemory
 from dpreg.estimation.planning.tukey import most_units
 from dpreg.estimation.releases.doors import noisy_counts

@@ -12,8 +12,12 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument
 from dpreg.base.families import GAUSSIAN
 from dpreg.base.passes import expect
-from dpreg.data.class_likelihoods import CumulativeLikelihood, Likelihood, MultinomialLikelihood
-from dpreg.data.class_steps import RowsOfStep
+from dpreg.data.class_likelihoods import (
+    CumulativeLikelihood,
+    Likelihood,
+    MultinomialLikelihood,
+    RowsOfStep,
+)
 from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded

@@ -23,8 +23,7 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument
 from dpreg.base.passes import expect
-from dpreg.data.bounds import column_bounds, level_places, wide_places
-from dpreg.data.crossed import crossed_columns
+from dpreg.data.bounds import column_bounds, crossed_columns, level_places, wide_places
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.data.periods import RowsOfPeriods

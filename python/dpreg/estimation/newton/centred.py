@@ -13,8 +13,7 @@ import numpy as np
 from numpy.polynomial import Polynomial, hermite_e
 
 from dpreg.base.arrays import Doubles, Flags, Integers
-from dpreg.data.bounds import level_places
-from dpreg.data.crossed import crossed_columns
+from dpreg.data.bounds import crossed_columns, level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import Family
-from dpreg.data.crossed import Crossed
+from dpreg.data.bounds import Crossed
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_sizes import (

@@ -15,7 +15,7 @@ from dpreg.base.arrays import Doubles, Integers, Sums
 from dpreg.base.passes import passed
 from dpreg.data.block_sums import of_blocks, sum_of_blocks, sum_of_parts
 from dpreg.data.design import Design
-from dpreg.data.grouped import by_group
+from dpreg.data.expanded import by_group
 from dpreg.data.spool import Spool
 from dpreg.privacy.sealed import ExactSums, Sealed, opened
 

@@ -19,20 +19,13 @@ import dpreg
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.planning.planned import Planned, power_curve, width_curve
-from dpreg.faces.bridge.rows import packed
+from dpreg.faces.bridge.rows import Sent, packed
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.classes import OfClasses
 from dpreg.results.effect import below
 from dpreg.results.margins import Change
 from dpreg.results.models import Model
-from dpreg.results.moment_models import (
-    correlations,
-    mean_and_deviation,
-    rsquared,
-    two_stage_fit,
-)
-
-Sent = Mapping[str, Any]
+from dpreg.results.moment_models import correlations, mean_and_deviation, rsquared, two_stage_fit
 
 
 def plain(value: Any) -> Any:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dpreg.base.errors import BudgetError
 from dpreg.calls.session import Payer
+from dpreg.faces.bridge.rows import Sent
 from dpreg.faces.bridge.words import as_given
 from dpreg.privacy.account import shares_of
 from dpreg.privacy.budget import Budget
 from dpreg.privacy.charge import AMOUNTS, columns_of
-
-Request = Mapping[str, Any]
 
 # Budgets without a ledger live here, and R holds the key: there is one count of what was
 # spent, and no copy of it that a failed call could leave behind.
 _BUDGETS: dict[str, Budget] = {}
 
 
-def new_budget(request: Request) -> dict[str, Any]:
+def new_budget(request: Sent) -> dict[str, Any]:
     """Make a budget; with a ledger and without a total, open the one that it keeps.
 
     Returns: totals, and the key of a budget that has no ledger.
@@ -42,7 +40,7 @@ def new_budget(request: Request) -> dict[str, Any]:
     return {"key": key, "eps": budget.eps, "delta": budget.delta, "accounting": budget.accounting}
 
 
-def payer_of(sent: Request) -> Payer:
+def payer_of(sent: Sent) -> Payer:
     """Return the budget that R names by path or key, or the stratum of it."""
     budget = _budget(sent)
     stratum = sent.get("stratum")
@@ -51,7 +49,7 @@ def payer_of(sent: Request) -> Payer:
     return list(budget.partition(stratum["column"]).values())[int(stratum["position"])]
 
 
-def _budget(sent: Request) -> Budget:
+def _budget(sent: Sent) -> Budget:
     if sent.get("ledger") is not None:
         return Budget.open(sent["ledger"], user=sent.get("user"))
     if sent["key"] not in _BUDGETS:
@@ -62,13 +60,13 @@ def _budget(sent: Request) -> Budget:
     return _BUDGETS[sent["key"]]
 
 
-def partition(request: Request) -> dict[str, Any]:
+def partition(request: Sent) -> dict[str, Any]:
     """Declare a partition, or look one up; return its levels."""
     column, levels = as_given(request["column"]), request.get("levels")
     return {"levels": list(_budget(request["budget"]).partition(column, levels))}
 
 
-def budget_state(request: Request) -> dict[str, Any]:
+def budget_state(request: Sent) -> dict[str, Any]:
     """Return what was charged, what is spent and what is left."""
     payer = payer_of(request)
     charges = payer.charges

@@ -32,9 +32,9 @@ from dpreg.calls.starts import origin_from_json
 from dpreg.data.source import quietly
 from dpreg.estimation import methods
 from dpreg.estimation.releases import standardisation
-from dpreg.faces.bridge.answers import Sent, answer, fields, plain
+from dpreg.faces.bridge.answers import answer, fields, plain
 from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, payer_of
-from dpreg.faces.bridge.rows import column_kinds, limits_of, model_matrix
+from dpreg.faces.bridge.rows import Sent, column_kinds, limits_of, model_matrix
 from dpreg.faces.bridge.words import as_given, in_r, told_in_r
 
 # R is told how far a release has come from so many seconds on.

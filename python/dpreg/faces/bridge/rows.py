@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Cells, Coded, Ticks
-from dpreg.data.matrix import ModelMatrix, Records
+from dpreg.data.design import Block, Terms
+from dpreg.data.problem import ModelMatrix, blocks_of
+from dpreg.data.sampling import within_terms
 from dpreg.data.schema import Column
 from dpreg.data.source import RowSource, quietly
-from dpreg.data.units import UnitNumbers
+from dpreg.data.units import unit_labels
 from dpreg.privacy.charge import Stratum
 
-Request = Mapping[str, Any]
+# What R sends with a request: plain values by name.
+Sent = Mapping[str, Any]
 
 _DAY = 86400
 
@@ -56,28 +59,26 @@ def _files(paths: Sequence[str]) -> RowSource:
     return open_source(paths[0] if len(paths) == 1 else list(paths))
 
 
-def model_matrix(sent: Request, stratum: Stratum | None) -> ModelMatrix:
+def model_matrix(sent: Sent, stratum: Stratum | None) -> ModelMatrix:
     """Return the problem that R describes; its records come from R when they are read.
 
     sent: ``response``, ``names``, ``intercept``, ``ranges``, ``groups``, ``offsets``,
-        ``data_bounds`` and ``unit`` as in `ModelMatrix`; and either ``read``, a function of R that
-        returns all rows, or ``paths``, ``columns`` and ``rows``, one that returns those of a block;
-        then ``weights`` names their column.
+        ``data_bounds`` and ``within`` as in `Terms`, and ``unit``; and either ``read``, a function
+        of R that returns all rows, or ``paths``, ``columns`` and ``rows``, one that returns those
+        of a block; then ``weights`` names their column.
     """
     read = _of_frame(sent["read"]) if "read" in sent else _of_files(sent, stratum)
-    return ModelMatrix(
+    terms = Terms(
         response=sent["response"],
         names=tuple(sent["names"]),
         intercept=bool(sent["intercept"]),
-        read=read,
         ranges=limits_of(sent["ranges"]),
         groups={term: tuple(columns) for term, columns in dict(sent.get("groups") or {}).items()},
         offsets=tuple(sent.get("offsets") or ()),
         data_bounds=limits_of(sent.get("data_bounds")),
-        unit=sent.get("unit"),
-        stratum=stratum,
-        within=bool(sent.get("within")),
     )
+    terms = within_terms(terms) if sent.get("within") else terms
+    return ModelMatrix(terms, read, sent.get("unit"), stratum)
 
 
 def limits_of(sent: Any) -> dict[str, tuple[float, float]]:
@@ -89,39 +90,39 @@ def _doubles(raw: Any) -> Doubles:
     return np.frombuffer(raw, dtype="<f8")
 
 
-def _of_frame(ask: Callable[[], Request]) -> Callable[[], Iterable[Records]]:
-    def read() -> Iterator[Records]:
+def _of_frame(ask: Callable[[], Sent]) -> Callable[[], Iterable[Block]]:
+    def read() -> Iterator[Block]:
         found = quietly(ask)
         labels, strata = found.get("labels"), found.get("strata")
         weights = found.get("weights")
-        yield Records(
+        yield from blocks_of(
             columns=[_doubles(raw) for raw in found["columns"]],
             y=_doubles(found["y"]),
             labels=None if labels is None else np.frombuffer(labels, "<i4").astype(np.int64),
-            strata=None if strata is None else np.frombuffer(strata, "<i4"),
+            codes=None if strata is None else np.frombuffer(strata, "<i4"),
             weights=None if weights is None else _doubles(weights),
         )
 
     return read
 
 
-def _of_files(sent: Request, stratum: Stratum | None) -> Callable[[], Iterable[Records]]:
+def _of_files(sent: Sent, stratum: Stratum | None) -> Callable[[], Iterable[Block]]:
     source = _files(_listed(sent["paths"]))
     used, ask, unit = _listed(sent["columns"]), sent["rows"], sent.get("unit")
     weights = sent.get("weights")
     apart = [unit, None if stratum is None else stratum.column, weights]
     columns = tuple(dict.fromkeys([*used, *(name for name in apart if name is not None)]))
 
-    def read() -> Iterator[Records]:
-        number = UnitNumbers()
+    def read() -> Iterator[Block]:
+        numbers: dict[bytes, int] = {}
         for batch in source.batches(columns):
             values = {name: _block_column(source.schema[name], batch.cells[name]) for name in used}
             found = quietly(ask, {"rows": float(batch.rows), "columns": values})
-            yield Records(
+            yield from blocks_of(
                 columns=[_doubles(raw) for raw in found["columns"]],
                 y=_doubles(found["y"]),
-                labels=None if unit is None else number.labels(batch.cells[unit].keys()),
-                strata=None if stratum is None
+                labels=None if unit is None else unit_labels(batch.cells[unit].keys(), numbers),
+                codes=None if stratum is None
                 else batch.cells[stratum.column].codes(stratum.levels),
                 weights=None if weights is None else batch.cells[weights].numbers(),
             )  # fmt: skip
@@ -142,7 +143,9 @@ def _block_column(column: Column, cells: Cells) -> dict[str, Any]:
     if kind == "text":
         encoded = cells.keys().dictionary_encode()
         places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        entries = [_text(key) for key in encoded.dictionary.to_pylist()]
+        # R has no text with a zero in it, nor any that is not UTF-8.
+        texts = (k[1:].decode("utf-8", "backslashreplace") for k in encoded.dictionary.to_pylist())
+        entries = [text.replace("\0", "\\x00") for text in texts]
         return {"entries": entries, "places": packed(places + 1, "<i4")}
     seconds = _seconds(cells)
     return {"doubles": packed(seconds / _DAY if kind == "date" else seconds)}
@@ -151,11 +154,6 @@ def _block_column(column: Column, cells: Cells) -> dict[str, Any]:
 def packed(values: NDArray[Any], dtype: str = "<f8") -> bytearray:
     """Return numbers column after column, as a bytearray: R makes a raw vector of no bytes."""
     return bytearray(values.astype(dtype).tobytes(order="F"))
-
-
-def _text(key: bytes) -> str:
-    """Return the text of a key; R has no text with a zero in it, nor any that is not UTF-8."""
-    return key[1:].decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
 def _seconds(cells: Cells) -> Doubles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -10,15 +11,11 @@ import click
 
 from dpreg.base.errors import told
 from dpreg.base.keywords import meant_by
+from dpreg.faces.cli import fit, free, models
 from dpreg.faces.cli.audit import audit
-from dpreg.faces.cli.block_test import block_test
 from dpreg.faces.cli.budget import budget
 from dpreg.faces.cli.demo import demo_command
-from dpreg.faces.cli.fit import fit, glm, select
-from dpreg.faces.cli.models import curve, effect, lm, moments, multinomial, ordinal, survival
-from dpreg.faces.cli.plan import plan
-from dpreg.faces.cli.predict import predict
-from dpreg.faces.cli.shell import CUT_OFF, FAILED, INTERRUPTED, REFUSED, close_quietly, refused
+from dpreg.faces.cli.shell import CUT_OFF, FAILED, INTERRUPTED, REFUSED, refused
 from dpreg.faces.cli.words import know_options, shell
 from dpreg.version import __version__
 
@@ -41,7 +38,8 @@ class Commands(click.Group):
             code: int = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            close_quietly()
+            # Nothing may be written to a pipe that was closed, not even when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return CUT_OFF
         return code
 
@@ -52,8 +50,11 @@ def dpreg() -> None:
     """Differentially private regression: a formula, a table and an epsilon."""
 
 
-for _command in (fit, glm, ordinal, multinomial, survival, moments, lm, select, block_test, curve,
-                 effect, predict, plan, budget, audit, demo_command):  # fmt: skip
+for _command in (
+    fit.fit, fit.glm, models.ordinal, models.multinomial, models.survival, models.moments, free.lm,
+    fit.select, models.block_test, models.curve, models.effect, free.predict, free.plan, budget,
+    audit, demo_command,
+):  # fmt: skip
     dpreg.add_command(_command)
 know_options(dpreg)
 

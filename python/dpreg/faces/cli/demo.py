@@ -42,9 +42,6 @@ How to read it
 Run it again: the numbers change within their standard errors.  Each run spends eps = 1; a
 dpreg.Budget keeps the total."""
 
-_DECLINED = """\
-The mechanism declined this time, which can happen.  Run the demo again."""
-
 
 def least_squares(diamonds: pd.DataFrame) -> pd.DataFrame:
     """Return coefficients of the demo's model without privacy, with robust standard errors."""
@@ -65,7 +62,7 @@ def demo(out: TextIO, picture: str | None = None) -> bool:
     fit = dpreg.dp_lm(FORMULA, diamonds, eps=1.0, delta=1e-6)
     print(fit.summary(), file=out)
     if not isinstance(fit, dpreg.DPResults):
-        print(_DECLINED, file=out)
+        print("The mechanism declined this time, which can happen.  Run the demo again.", file=out)
         return False
     exact = least_squares(diamonds)
     print(
@@ -83,16 +80,13 @@ def demo(out: TextIO, picture: str | None = None) -> bool:
 
 def conclusion(params: pd.Series, exact: pd.Series) -> str:
     """Return what private and exact coefficients say about prices."""
-    (weight, clarity), (also, too) = map(_effects, (params, exact))
+    weight, also = (100 * (1.1 ** found["log(carat)"] - 1) for found in (params, exact))
+    clarity, too = (math.exp(found["clarity[T.IF]"]) for found in (params, exact))
     return (
         "at the same color and clarity a diamond that is 10% heavier costs about\n"
         f"{weight:.0f}% more, and a flawless one (IF) about {clarity:.1f} times one of clarity I1; "
         f"by least\nsquares {also:.0f}% and {too:.1f} times."
     )
-
-
-def _effects(params: pd.Series) -> tuple[float, float]:
-    return 100 * (1.1 ** params["log(carat)"] - 1), math.exp(params["clarity[T.IF]"])
 
 
 def _beside(fit: dpreg.DPResults, exact: pd.DataFrame) -> str:

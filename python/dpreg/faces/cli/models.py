@@ -1,31 +1,19 @@
-"""`dpreg survival`, `curve`, `ordinal`, `multinomial`, `effect`, `moments` and `lm`."""
+"""`dpreg survival`, `curve`, `ordinal`, `multinomial`, `effect`, `moments` and `test`."""
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 import dpreg
 from dpreg.base.errors import ArgumentError
-from dpreg.faces.cli.release import (
-    by_request,
-    fitting,
-    names,
-    numbers,
-    read_saved,
-    releasing,
-    shared,
-    taking,
-)
-from dpreg.faces.cli.shell import (
-    DONE,
-    Outputs,
-    command,
-    output_options,
-    release_and_tell,
-    working,
-)
+from dpreg.faces.cli.release import fitting, names, numbers, releasing, shared
+from dpreg.faces.cli.shell import DONE, Outputs, command, release_and_tell, working
 from dpreg.faces.cli.words import in_shell
 
 
@@ -175,34 +163,50 @@ def moments(given: dict[str, Any], outputs: Outputs) -> int:
     FORMULA names the columns, as in '~ price + carat + cut'; DATA is the path of a Parquet file.
     Regressions are then fitted by dpreg lm.
     """
-    from dpreg.calls.moments import released_moments
-
-    call = by_request("dp_moments", released_moments)
-    return release_and_tell(call, given, outputs, "releasing moments")
+    return release_and_tell(dpreg.dp_moments, given, outputs, "releasing moments")
 
 
 @command(
-    'dpreg lm moments.json "price ~ carat"',
-    'dpreg lm moments.json "carat ~ price + depth" --json fit.json',
+    "dpreg test tests_of_mine:depth_and_price diamonds.parquet --eps 1",
+    "dpreg test tests_of_mine:before_and_after visits.parquet --eps 0.5 --unit person "
+    "--budget year.budget",
+    name="test",
 )
-@click.argument("path", metavar="MOMENTS")
-@click.argument("formula")
-@click.option("--instruments", metavar="TERMS",
-              help="Instruments for two-stage least squares, such as '~ z + a'.")  # fmt: skip
-@taking(*shared("alpha"))
-@output_options
-def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: Any) -> int:
-    """Fit a linear regression to saved moments, at no further cost.
+@releasing(
+    click.argument("statistic"),
+    click.argument("data"),
+    *shared("eps"),
+    click.option("--blocks", type=int, help="Number of blocks.  [default: 12 / eps, at least 5]"),
+    click.option("--threshold", type=float, default=0.2, show_default=True,
+                 help="Threshold below which a p-value is small."),
+    *shared("unit", "budget", "rng"),
+)  # fmt: skip
+def block_test(given: dict[str, Any], outputs: Outputs) -> int:
+    """Test any hypothesis that has a p-value, by blocks of rows.
 
-    MOMENTS is a file that dpreg moments --json wrote; FORMULA has columns of it.
+    STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
+    DATA is the path of a Parquet file.  MODULE is looked for in this folder too.
     """
-    outputs = Outputs.of(files)
-    if "~" in path and "~" not in formula:
-        raise ArgumentError(
-            "MOMENTS", f"{path!r} is a formula", f"write dpreg lm {formula} {path!r}"
-        )
-    saved = read_saved(
-        path, "MOMENTS", dpreg.DPMoments.from_json, "moments", "dpreg moments --json"
-    )
-    fit = saved.lm(formula) if instruments is None else saved.iv(formula, instruments)
-    return outputs.tell(fit, in_shell(fit.summary(alpha)), DONE)
+    given["statistic"] = function_of(given["statistic"])
+    return release_and_tell(dpreg.dp_test, given, outputs, "testing blocks")
+
+
+def function_of(text: str) -> Callable[..., Any]:
+    """Return the function that MODULE:FUNCTION names."""
+    module, colon, name = text.partition(":")
+    if not (module and colon and name):
+        example = "my_tests:slope for def slope(rows) in my_tests.py"
+        raise ArgumentError("STATISTIC", f"must be MODULE:FUNCTION, got {text!r}", f"as {example}")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:
+        kind = type(error).__name__
+        raise ArgumentError("STATISTIC", f"cannot import {module!r}: {kind}: {error}") from None
+    function = getattr(found, name, None)
+    if not callable(function):
+        raise ArgumentError("STATISTIC", f"{module!r} has no function {name!r}")
+    taken: Callable[..., Any] = function
+    return taken

@@ -6,16 +6,15 @@ import csv
 import functools
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 import dpreg
 from dpreg.base.errors import ArgumentError, Choice
-from dpreg.base.padding import padded
+from dpreg.base.passes import padded
 from dpreg.faces.cli.shell import Command, Outputs, output_options
 
 if TYPE_CHECKING:
@@ -56,16 +55,6 @@ def fitting(*own: Callable[[Command], Command]) -> Callable[[Command], Command]:
         *own,
         *shared("levels", "bounds", "max_rows", "pad"),
     )
-
-
-def by_request(name: str, make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what `make` makes of a `Request`, as a function of its fields and the data.
-
-    name: of the public function, for the ledger.
-    """
-    from dpreg.calls.request import Request
-
-    return lambda data, **asked: make(Request.of(name, asked), data)
 
 
 def levels_from(declarations: Sequence[str], path: str) -> dict[str, list[Any]] | None:
@@ -142,15 +131,6 @@ def stratum_of(budget: dpreg.Budget, path: str, typed: str) -> StratumBudget:
     raise ArgumentError("--stratum", (f"{column!r} has no level {text!r}; it has ", levels))
 
 
-def offering(names: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
-    """Return what completes one of the names, which are looked up when somebody asks."""
-
-    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in names() if name.startswith(begun)]
-
-    return complete
-
-
 _OPTIONS = {
     "eps": click.option("--eps", type=float, required=True, help="Privacy parameter epsilon."),
     "delta": click.option("--delta", type=float,
@@ -197,14 +177,6 @@ def shared(*names: str) -> list[Callable[[Command], Command]]:
 def taking(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return a decorator that adds arguments and options, listed in the help in this order."""
     return lambda command: functools.reduce(lambda c, add: add(c), reversed(parameters), command)
-
-
-def method_options(argument: str, what: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds options of a method."""
-    return click.option(
-        f"--{argument}", multiple=True, metavar="NAME=VALUE",
-        help=f"An option of {what}, see below; may be repeated.",
-    )  # fmt: skip
 
 
 def pair(option: str, declaration: str, form: str) -> tuple[str, str]:

@@ -39,32 +39,21 @@ _PATIENCE = 2.0
 
 
 class Documented(click.Command):
-    """A command whose help has examples, and a section that is put together when it is read.
+    """A command whose help has examples, and a section that is put together when it is read."""
 
-    details: title and text.
-    """
-
-    def __init__(
-        self,
-        *arguments: Any,
-        examples: Sequence[str] = (),
-        details: tuple[str, Callable[[], str]] | None = None,
-        **named: Any,
-    ) -> None:
-        super().__init__(*arguments, **named)
-        self._examples = examples
-        self._details = details
+    examples: Sequence[str]
+    details: tuple[str, Callable[[], str]] | None  # Title and text.
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write details and examples."""
-        if self._details is not None:
-            title, text = self._details
+        if self.details is not None:
+            title, text = self.details
             with formatter.section(title):
                 for paragraph in text().split("\n\n"):
                     formatter.write_text(paragraph)
-        if self._examples:
+        if self.examples:
             with formatter.section("Examples"):
-                for example in self._examples:
+                for example in self.examples:
                     for line in _folded(example):
                         formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
@@ -76,11 +65,15 @@ def command(
     details: tuple[str, Callable[[], str]] | None = None,
 ) -> Callable[[Command], click.Command]:
     """Return a decorator that makes a `Documented` command, in a group if there is one."""
-    make: Any = click.command if of is None else of.command
-    made: Callable[[Command], click.Command] = make(
-        name, cls=Documented, examples=examples, details=details
-    )
-    return made
+
+    def decorate(function: Command) -> click.Command:
+        made = click.command(name, cls=Documented)(function)
+        made.examples, made.details = examples, details
+        if of is not None:
+            of.add_command(made)
+        return made
+
+    return decorate
 
 
 def _folded(example: str) -> list[str]:
@@ -166,11 +159,6 @@ def refused(error: Exception) -> None:
     """Print a refusal in the words of the shell."""
     text = error.told(shell) if isinstance(error, ArgumentError) else str(error)
     print(f"dpreg: {text}", file=sys.stderr)
-
-
-def close_quietly() -> None:
-    """Let nothing be written to a pipe that was closed, not even when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

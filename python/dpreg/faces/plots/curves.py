@@ -26,15 +26,13 @@ def plot_curve(
     """
     table = curve.tidy(alpha, simultaneous=limits == "simultaneous")
     ax = new_axes(ax, 3.6 + 0.2 * len(curve.groups))
-    step = -(-(len(curve.edges) - 1) // _MOST_NUMBERS)
     for number, label in enumerate(curve.groups):
         rows = table[table["group"] == label]
         colour = _COLOURS[number % len(_COLOURS)]
         known = bool(rows["survival"].notna().any())
         label = label if known else f"{label}: not estimable at this eps"
         _line(ax, curve.edges, rows, colour, label, band=known)
-        for time, count in zip(curve.edges[:-1:step], rows["at_risk"][::step], strict=True):
-            _written(ax, time, count, number, colour)
+        _write_at_risk(ax, curve.edges, rows["at_risk"], number, colour)
     bands = f"{limits} {1 - alpha:.0%} bands"
     return _titled(ax, curve, bands, len(curve.groups), len(curve.groups))
 
@@ -54,9 +52,7 @@ def plot_survival(
         rows = table.iloc[number * size : (number + 1) * size]
         colour = _COLOURS[number % len(_COLOURS)]
         _line(ax, edges, rows, colour, f"row {rows['row'].iloc[0]}")
-    step = -(-size // _MOST_NUMBERS)
-    for time, count in zip(edges[:-1:step], fit.periods.at_risk[::step], strict=True):
-        _written(ax, time, count, 0, "#000000")
+    _write_at_risk(ax, edges, fit.periods.at_risk, 0, "#000000")
     return _titled(ax, fit, f"{limits} {1 - alpha:.0%} bands", len(table) // size, 1)
 
 
@@ -81,9 +77,11 @@ def _titled(ax: Axes, found: DPCurve | DPSurvival, bands: str, curves: int, line
     return ax
 
 
-def _written(ax: Axes, time: float, count: float, line: int, colour: str) -> None:
-    """Write a number at risk below the axis."""
-    ax.annotate(
-        f"{max(count, 0):,.0f}", (time, 0), (0, -30 - 11 * line), color=colour,
-        xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8, ha="center",
-    )  # fmt: skip
+def _write_at_risk(ax: Axes, edges: Any, counts: Any, line: int, colour: str) -> None:
+    """Write numbers at risk below the axis."""
+    step = -(-(len(edges) - 1) // _MOST_NUMBERS)
+    for time, count in zip(edges[:-1:step], counts[::step], strict=True):
+        ax.annotate(
+            f"{max(count, 0):,.0f}", (time, 0), (0, -30 - 11 * line), color=colour,
+            xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8, ha="center",
+        )  # fmt: skip
