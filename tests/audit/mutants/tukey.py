@@ -178,7 +178,11 @@ TUKEY = [
         edited(
             TukeyEM,
             "release",
-            ("notes: list[str] = []", f"notes = ['%.17g' % np.nanmedian({OPEN}(fits))]"),
+            (
+                "notes: list[str] = []",
+                "fits = assignment.map(lambda of: self._fits(design, of, layout)); "
+                f"notes = ['%.17g' % np.nanmedian({OPEN}(fits))]",
+            ),
         ),
         ("tukey",),
     ),
