@@ -95,12 +95,20 @@ class DPSurvival(StackedResults):
         """Private estimate of the number of events, at least 0."""
         return max(float(self.periods.table[:, :, 0].sum()), 0.0)
 
-    def predict(self, *_: Any, **__: Any) -> pd.Series | pd.DataFrame:
+    def predict(
+        self,
+        data: Any = None,
+        *,
+        winsorise: bool = True,
+        interval: str | None = None,
+        alpha: float = 0.05,
+        which: str = "linear",
+    ) -> pd.Series | pd.DataFrame:
         """Refuse: see `predict_survival` for curves, and `t_test` for hazard ratios."""
         problem = "a time to an event has no prediction that is one number"
         raise ArgumentError("predict", problem, "write predict_survival(data)")
 
-    def marginal_effects(self, *_: Any, **__: Any) -> pd.DataFrame:
+    def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
         """Refuse: hazard ratios are the effects."""
         problem = "effects of this model are hazard ratios"
         raise ArgumentError("marginal_effects", problem, "write conf_int(exp=True)")
