@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles, Flags
+from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
@@ -137,18 +137,15 @@ class Standardised:
             composition=COMPOSITION,
         )
 
-    def user_params(
-        self, theta: Doubles, units: StandardUnits, untold: Flags | None = None
-    ) -> Doubles:
-        """Return coefficients in the user's units; those of offsets are 1.
-
-        untold: coefficients of the rows that are 0 before `back`; None: none are.
-        """
+    def user_params(self, theta: Doubles, units: StandardUnits) -> Doubles:
+        """Return coefficients in the user's units; those of offsets are 1."""
         terms = self.design.terms
         d = len(terms.regressors)
         params = units.to_user(d) @ theta + units.offset(d)
         if self.back is not None:
-            params = self.back @ (params if untold is None else np.where(untold, 0.0, params))
+            # Also of those that are hidden: differences of them may be known, and their errors are
+            # of what was found.  With 0 for them, slopes of five classes missed by up to 15.
+            params = self.back @ params
         params[[int(terms.intercept) + j for j in terms.given]] = 1.0
         return params
 
@@ -168,11 +165,10 @@ class Standardised:
         terms = self.design.terms
         d = len(terms.regressors)
         of_model = [*range(d), -1]
-        to_user, trusted, untold = units.to_user(d), self.scales.trusted[of_model], None
+        to_user, trusted = units.to_user(d), self.scales.trusted[of_model]
         if self.back is not None:
-            _, _, untold = user_errors(error, to_user, trusted)
             to_user = self.back @ to_user
-        params = self.user_params(theta, units, untold)
+        params = self.user_params(theta, units)
         covariance, sampling, hidden = user_errors(error, to_user, trusted)
         clipping = clipping_bounds(error, to_user, hidden)
         given = [int(terms.intercept) + j for j in terms.given]

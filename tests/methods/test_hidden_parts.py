@@ -1,0 +1,47 @@
+"""Coefficients that are estimable though those of the rows, of which they are sums, are not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dpreg
+
+# Of five classes: log odds against the first where covariates are 0, and slopes of four covariates.
+LEVEL = np.array([0.0, 0.2, 0.8, 0.2, -0.4])
+SLOPES = np.array([
+    [0.0, 0.0, 0.0, 0.0], [0.3, 0.2, -0.1, 0.0], [0.7, -0.2, -0.4, 0.3], [1.3, 0.1, -0.5, 0.3],
+    [1.5, 0.0, -0.7, 0.6],
+])  # fmt: skip
+MEANS = np.array([2.0, 2.5, 1.5, 3.0, 2.0])
+
+
+def test_a_contrast_of_two_classes_is_estimable_where_those_with_the_most_common_class_are_not():
+    """It was said to be 0: off by up to 4.9 errors here, and by 15 in a survey of 5,000 rows."""
+    truth, away = np.column_stack([LEVEL, SLOPES])[1:].ravel(), []
+    for seed in range(3, 6):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(2400, 4))
+        y = (LEVEL + x @ SLOPES.T + rng.gumbel(size=(2400, 5))).argmax(axis=1)
+        data = {"y": y, **dict(zip("abcd", x.T, strict=True))}
+        asked = {"levels": {"y": range(5)}, "rng": seed}
+        fit = dpreg.dp_multinomial("y ~ a + b + c + d", data, 1.0, 1e-6, **asked)
+        if fit.released:
+            away.append((fit.estimates - truth) / fit.bse.to_numpy())
+    hidden = np.isnan(away).mean()
+    assert 0.3 < hidden < 0.6
+    assert np.nanmax(np.abs(away)) < 3.5
+
+
+def test_a_level_is_estimable_where_the_constant_that_stands_for_one_is_not():
+    """Without an intercept in the formula a level was off by up to 10.4 errors."""
+    away = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        g, x = rng.choice(5, 600, p=[0.5, 0.3, 0.15, 0.04, 0.01]), rng.normal(size=600)
+        y = MEANS[g] + x / 2 + rng.normal(size=600)
+        data = {"y": y, "x": x, "g": np.array(list("abcde"))[g]}
+        asked = {"levels": {"g": list("abcde")}, "rng": seed}
+        fit = dpreg.dp_lm("y ~ 0 + C(g) + x", data, 1.0, 1e-6, **asked)
+        if fit.released:
+            away.append((fit.estimates - [*MEANS, 0.5]) / fit.bse.to_numpy())
+    assert np.nanmax(np.abs(away)) < 3.5
