@@ -93,7 +93,7 @@ class Leak:
 _ROWS = 'noise.release("number of rows", number, noise.share(_COUNT))'
 _LABEL = 'label = "number of units, to choose the method"'
 _HIGH = "float(scales.high[-1])\n    if line"
-_RELEASED = """counts, _ = noise.release(
+_RELEASED = """counts, deviation = noise.release(
             "orders of magnitude of residuals",
             design.total(ResidualMagnitudes(line, float(scales.scale[-1]))),
             noise.put_aside(_MAGNITUDES),
@@ -129,8 +129,8 @@ LEAKS = (
     Leak(
         "an unpaid look at residuals",
         residuals, "released_extras", _RELEASED,
-        f"counts = {_LOOK}",
-        f"counts = {OPEN}({_LOOK}).astype(float)",
+        f"counts, deviation = {_LOOK}, 1.0",
+        f"counts, deviation = {OPEN}({_LOOK}).astype(float), 1.0",
     ),
     Leak(
         "a cached sum",
@@ -167,9 +167,9 @@ LEAKS = (
     ),
     Leak(
         "a row that counts twice over partitions",
-        partitioned.Task, "__call__", "sums += self.statistic(rows.X, rows.y)",
-        "sums += self.statistic(rows.X, rows.y) + self.statistic(rows.X[-1:], rows.y[-1:])",
-        "sums += self.statistic(rows.X, rows.y) + self.statistic(rows.X[-1:], rows.y[-1:])",
+        partitioned.Task, "__call__", "sums += self.statistic(X, y)",
+        "sums += self.statistic(X, y) + self.statistic(X[-1:], y[-1:])",
+        "sums += self.statistic(X, y) + self.statistic(X[-1:], y[-1:])",
         call=PARTED, mypy=False, run=False, syntax=False, other="tests/data/test_engines.py",
     ),
 )  # fmt: skip
