@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,23 @@ def test_no_row_moves_a_statistic_by_more_than_its_sensitivity(family):
             most = max(most, float(np.linalg.norm(change)))
         assert most <= bound
         assert most > 0.9 * bound
+
+
+def test_what_three_quarters_of_residuals_are_below_is_read_where_they_are_seen():
+    """Reference: that of the residuals.  Where noise hides them it is not much less."""
+    scales = SimpleNamespace(scale=np.array([2.0]))
+    rng = np.random.default_rng(1)
+    count = ResidualMagnitudes(Line(0.0, np.zeros(1), GAUSSIAN), 2.0)
+    for rows, least, most in ((2_000, 0.8, 1.25), (0, 0.2, math.inf)):
+        drawn = rng.standard_normal(rows)
+        exact = count(np.zeros((rows, 1)), drawn)
+        found = [
+            residuals._usual(exact + 45.0 * rng.standard_normal(len(exact)), 45.0, scales)
+            for _ in range(300)
+        ]
+        told = float(np.quantile(np.abs(drawn), 0.75)) if rows else 2.0
+        assert min(found) > least * told
+        assert max(found) < most * told
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.label)

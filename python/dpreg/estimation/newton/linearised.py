@@ -277,9 +277,10 @@ def _expected(family: Family, mean: float | None, spread: float) -> tuple[float,
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a rising function is 0, or the end that is nearest."""
-    if rising(low) >= 0 or rising(high) <= 0:
-        return low if rising(low) >= 0 else high
+    """Return where a rising function is 0, or the end that is nearest; one that is no number."""
+    for end, beyond in ((low, rising(low) < 0), (high, rising(high) > 0)):
+        if not beyond:
+            return end
     return float(optimize.brentq(rising, low, high, disp=False))
 
 
