@@ -114,6 +114,18 @@ def test_excess_falls_and_less_noise_takes_longer_limits(name):
     assert best[-1] > best[0]
 
 
+@pytest.mark.parametrize("d", [2, 5, 10, 30])
+def test_limits_of_many_rows_are_near_the_best(d):
+    """Rows whose tail lies between two shapes looked like either with a few rows far beyond."""
+    norms, mu = times_residual(d, 100_000), 0.5
+    limits = np.geomspace(np.sqrt(np.mean(norms**2)), norms.max(), 200)
+    lost = [(limit / mu) ** 2 + (0.7 * np.maximum(norms - limit, 0).sum()) ** 2 for limit in limits]
+    best = limits[np.argmin(lost)]
+    found = [tail_of(norms, 10.0, seed=seed).limit(mu, 0.1) / best for seed in range(10)]
+    assert np.exp(np.mean(np.log(found))) < 1.4
+    assert np.min(found) > 0.8
+
+
 def test_the_limit_is_where_what_is_lost_is_least():
     tail, mu = tail_of(SHAPES["scores 3"], 20.0, seed=1), 0.2
 

@@ -36,7 +36,8 @@ _FARTHEST = 256.0
 # Shapes are left out that are as unlikely, and half of the time is saved: what norms exceed a limit
 # by changes by less than 1e-9 of the most.
 _UNLIKELY = 1e-12
-# Counts differ from those of the shape that is nearest by about this share.
+# Counts differ from those of the shape that is nearest by about this share.  With .05 and .03 limits
+# of 24 kinds of rows, 5,000 to 100,000 of each, were 1.44 and 1.55 times the best, for 1.32.
 _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
@@ -252,11 +253,14 @@ def _shapes() -> tuple[Doubles, Doubles]:
 
     Half of the prior has tails as exp(-x^c), and half beside those a share that falls as a power,
     down to none at `_FARTHEST`.
+    What is between two shapes looks like either with a far share.  With .1 for .05 from one
+    `beyond_double` to the next limits of 100,000 normal rows of ten regressors were 1.9 times the
+    best, for 1.5.
     """
     steps, shapes, prior = _steps(), [], []
     powers, shares = (0.8, 1.3, 2.0, 3.0, 4.5), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
     for c in (0.25, 0.5, 0.75, 1.0, 1.5, 2.2):
-        for beyond_double in (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6):
+        for beyond_double in (0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6):
             if c < 0.5 and beyond_double > 0.3:  # which would not fall off
                 continue
             rate = -math.log(beyond_double) / (2**c - 1)
