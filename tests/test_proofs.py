@@ -95,6 +95,21 @@ def test_what_proofs_and_sources_refer_to_is_there():
     assert not {pair for pair in named if pair[1] not in there}
 
 
+def test_what_proofs_put_in_backticks_is_in_the_code():
+    kinds = {".py", ".hpp", ".cpp", ".R", ".pyi"}
+    tops = ("cpp", "python", "rwrapper", "tests")
+    files = [p for top in tops for p in (ROOT / top).rglob("*") if p.suffix in kinds]
+    there = set(re.findall(r"\w+", "\n".join(p.read_text() for p in files)))
+    there |= {p.stem for p in files} | set(re.findall(r"\w+", (ROOT / "Makefile").read_text()))
+    known = {p.name for p in files}
+    for proof in PROOFS:
+        text = re.sub("^(proves|status):.*$", "", proof.read_text(), flags=re.MULTILINE)
+        said = [word for of in re.findall("`([^`\n]+)`", text) for word in re.findall(r"\w+", of)]
+        assert not {word for word in said if word not in there and not word.isdigit()}, proof
+        named = re.findall(r"\b\w+\.(?:py|hpp|cpp|R)\b", text)
+        assert not {name for name in named if name not in known}, proof
+
+
 def covered():
     return {pin.path for proof in PROOFS for pin in pins(proof.read_text())}
 

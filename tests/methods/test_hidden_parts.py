@@ -45,3 +45,16 @@ def test_a_level_is_estimable_where_the_constant_that_stands_for_one_is_not():
         if fit.released:
             away.append((fit.estimates - [*MEANS, 0.5]) / fit.bse.to_numpy())
     assert np.nanmax(np.abs(away)) < 3.5
+
+
+def test_a_first_level_without_rows_is_said_to_have_the_mean_effect():
+    """It is the one that the constant stands for, and was not taken for a level in the note."""
+    rng = np.random.default_rng(1)
+    g, x = rng.choice(4, 5_000, p=[0.4, 0.3, 0.2, 0.1]), rng.normal(size=5_000)
+    data = {"y": MEANS[g] + x / 2 + rng.normal(size=5_000), "x": x, "g": np.array(list("abcd"))[g]}
+    for levels in ("eabcd", "abcde"):
+        asked = {"levels": {"g": list(levels)}, "rng": 3}
+        fit = dpreg.dp_lm("y ~ 0 + C(g) + x", data, 1.0, 1e-6, **asked)
+        assert np.isnan(fit.bse["C(g)[e]"])
+        assert np.isnan(fit.bse.to_numpy()).sum() == 1
+        assert any("is given the mean effect of its factor" in note for note in fit.notes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
@@ -183,7 +183,6 @@ class Standardised:
         else:
             limits = regressor_limits(self.scales)
             limits[list(terms.given)] = np.nan
-        levels = [int(terms.intercept) + of for of in level_places(terms)]
         stats, diagnostics = released_extras(
             self.design, self.scales, params, self.noise, self.extras
         )
@@ -207,13 +206,23 @@ class Standardised:
                 *self._about_weights(),
             ),
             blank=hidden_note(
-                hidden, terms.coefficients, inference=error is not None, levels=levels
+                hidden, terms.coefficients, inference=error is not None, levels=self._levels
             ),
             limits=limits[of_model],
             stats=stats,
             diagnostics=diagnostics,
             alpha=None if dispersion is None else dispersion.alpha,
         )
+
+    @property
+    def _levels(self) -> list[Integers]:
+        """Places of the coefficients of the levels of each factor."""
+        terms = self.design.terms
+        found = [int(terms.intercept) + of for of in level_places(terms)]
+        if self.back is None:
+            return found
+        whole = np.flatnonzero(self.back[:, 0])  # with the level that a constant stands for
+        return [whole if np.isin(of, whole).all() else of for of in found]
 
     def _about_weights(self) -> tuple[str, ...]:
         """Say how rows were weighed."""
