@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import dpreg
 
@@ -58,3 +59,32 @@ def test_a_first_level_without_rows_is_said_to_have_the_mean_effect():
         assert np.isnan(fit.bse["C(g)[e]"])
         assert np.isnan(fit.bse.to_numpy()).sum() == 1
         assert any("is given the mean effect of its factor" in note for note in fit.notes)
+
+
+@pytest.mark.parametrize("formula", ["y ~ years", "y ~ 0 + C(g) + years"])
+def test_an_intercept_is_hidden_by_a_column_that_looks_constant(formula):
+    """It was the mean of the response, 6, for a true 5, with an error of 0.04."""
+    lost = 0
+    for seed in (11, 13, 22, 23):
+        rng = np.random.default_rng(seed)
+        years = rng.normal(13, 1.5, 800).round()
+        data = {"years": years, "y": 5 + 0.08 * years + rng.normal(0, 0.5, 800)}
+        data["g"] = rng.choice(["a", "b"], 800)
+        asked = {"levels": {"g": ["a", "b"]}} if "g" in formula else {}
+        fit = dpreg.dp_lm(formula, data, 0.3, 1e-6, rng=seed, **asked)
+        if fit.released and fit.params["years"] == 0:
+            lost += 1
+            assert fit.bse.isna().all()
+    assert lost > 0
+
+
+def test_only_the_intercept_is_hidden_by_a_constant_column():
+    """In moments too; the effect of another column is known."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=3000)
+    data = {"y": 5 + 0.5 * x + rng.normal(size=3000), "x": x, "year": np.full(3000, 2019.0)}
+    fit = dpreg.dp_lm("y ~ x + year", data, 3.0, 1e-6, rng=1)
+    moments = dpreg.dp_moments("~ y + x + year", data, 3.0, 1e-6, rng=1)
+    for found in (fit, moments.lm("y ~ x + year")):
+        assert found.bse.isna().to_dict() == {"Intercept": True, "x": False, "year": True}
+    assert moments.lm("y ~ x").bse.notna().all()

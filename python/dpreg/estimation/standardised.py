@@ -169,7 +169,9 @@ class Standardised:
         if self.back is not None:
             to_user = self.back @ to_user
         params = self.user_params(theta, units)
-        covariance, sampling, hidden = user_errors(error, to_user, trusted)
+        far = self.scales.far[:d] & units.intercept
+        far[list(terms.given)] = False
+        covariance, sampling, hidden = user_errors(error, to_user, trusted, far)
         clipping = clipping_bounds(error, to_user, hidden)
         given = [int(terms.intercept) + j for j in terms.given]
         hidden[given] = False

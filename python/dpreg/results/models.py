@@ -144,7 +144,9 @@ class Models:
         d = len(model.names)
         to_user = units.to_user(d)
         every = [self.names.index(name) for name in (*model.names, model.response)]
-        covariance, sampling, hidden = user_errors(found.error, to_user, self.trusted[every])
+        low, high = self.limits[every[:-1]].T
+        far = ((low > 0) | (high < 0)) & units.intercept
+        covariance, sampling, hidden = user_errors(found.error, to_user, self.trusted[every], far)
         coefficients = (("Intercept",) if model.intercept else ()) + model.names
         rows = "independent rows and " if self.privacy.unit != "one row" else ""
         tails = f"{self.kurtosis:.3g}"

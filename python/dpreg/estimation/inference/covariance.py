@@ -122,17 +122,25 @@ def at_least(matrix: Doubles, least: float) -> Doubles:
 
 
 def user_errors(
-    error: EstimateError | None, to_user: Doubles, trusted: Flags
+    error: EstimateError | None, to_user: Doubles, trusted: Flags, far: Flags
 ) -> tuple[Doubles | None, Doubles | None, Flags]:
     """Return covariance, sampling errors and which coefficients are hidden, in user units.
 
     Hidden coefficients have NaN errors, and so have those of columns that are not used or whose
     limits are not `trusted`, which has the response after them.
+
+    far: shape (d,): columns that are not centred at 0, beside a constant.  If one is not used, its
+        effect is part of the intercept, which is then hidden: without this, one of 40 intercepts
+        of 1,000 log wages was off by 25 errors when years of education looked constant.
     """
     unused = np.asarray(~to_user.any(axis=1), dtype=bool)
-    unused[len(unused) - len(trusted) + 1 :] |= ~trusted[:-1]
+    first = len(unused) - len(trusted) + 1
+    lost = bool((unused[first:] & far).any())
+    unused[first:] |= ~trusted[:-1]
     if error is None:
         return None, None, unused
+    if lost:
+        unused |= to_user[:, 0] != 0
     covariance = to_user @ (error.sampling + error.privacy + error.hidden) @ to_user.T
     known = np.diag(to_user @ (error.sampling + error.privacy) @ to_user.T)
     hidden = unused | (np.diag(to_user @ error.hidden @ to_user.T) > (_WIDEST**2 - 1) * known)

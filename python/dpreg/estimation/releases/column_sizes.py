@@ -98,7 +98,9 @@ def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
     found = _range(below, above, deviation, _FAR_END if zeros else _NEAR_END)
     if found is None:
         return None
-    first, last = found
+    first, last, end = found
+    if zeros and end > last:
+        last = _with_tail(below + above, math.sqrt(2) * deviation, last, end)
     least = _SIGN * deviation * math.sqrt(last - first + 1)
     negative, positive = (float(side[first : last + 1].sum()) for side in (below, above))
     bins = np.arange(first, last + 1)
@@ -130,8 +132,22 @@ def _is_there(sign: float, other: float, least: float, indicator: bool) -> bool:
     return sign > max(least, _SIGN_SHARE * other) or sign + least / 2 > _UNSURE * other
 
 
-def _range(below: Doubles, above: Doubles, deviation: float, near: float) -> tuple[int, int] | None:
-    """Return the first and last order of magnitude in which there are values.
+def _with_tail(counts: Doubles, deviation: float, last: int, end: int) -> int:
+    """Return the end of a run if its cells after `last` are clear together, though none is.
+
+    Where many values are 0 these cells have most of the variance.  Without it, scales of indicators
+    less their mean within 1,150 persons were a tenth of theirs, and errors of all slopes were 17
+    times those of least squares, for 1.8.
+    """
+    tail = counts[last + 1 : end + 1]
+    there = float(tail.sum()) > _FAR_END * deviation * math.sqrt(len(tail))
+    return end if there else last
+
+
+def _range(
+    below: Doubles, above: Doubles, deviation: float, near: float
+) -> tuple[int, int, int] | None:
+    """Return the first and last order of magnitude in which there are values, and where a run ends.
 
     near: deviations that the first must have.
     """
@@ -142,11 +158,12 @@ def _range(below: Doubles, above: Doubles, deviation: float, near: float) -> tup
     middle = (first + last) / 2 + _core.LEAST_EXPONENT
     if lead < (_LEAD if abs(middle) <= _NEAR else _FAR_LEAD) * dev:
         return None
+    end = last
     while last > first and counts[last] < _far_end(counts[last - 1], dev):
         last -= 1
     while last > first and counts[first] < near * dev:
         first += 1
-    return first, last
+    return first, last, end
 
 
 def _far_end(before: float, deviation: float) -> float:
