@@ -6,6 +6,8 @@ docs/test_pages.py.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import runpy
 from pathlib import Path
@@ -18,8 +20,10 @@ VIGNETTES = Path(__file__).parents[1] / "vignettes"
 
 @pytest.fixture(scope="module")
 def errors():
+    """Return the functions of the page, each of which is run once: more than one test asks some."""
     with np.errstate(all="ignore"):
-        return runpy.run_path(str(VIGNETTES / "errors_found.py"))
+        page = runpy.run_path(str(VIGNETTES / "errors_found.py"))
+    return {name: functools.cache(it) for name, it in page.items() if inspect.isfunction(it)}
 
 
 @pytest.mark.parametrize(
