@@ -16,6 +16,8 @@ from dpreg.estimation.releases.histograms import column_weights
 from dpreg.estimation.selection import SELECTORS
 from dpreg.faces.cli.commands import main
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 BOUNDS = {"x": (-4.0, 4.0), "z": (0.0, 10.0), "y": (-20.0, 30.0)}
 FORMULA = "y ~ x + z"
 USERS = [name for name, kind in METHODS.items() if kind().uses_bounds]

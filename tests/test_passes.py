@@ -12,6 +12,8 @@ import pytest
 import dpreg
 from dpreg.base.passes import Progress
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 
 def table(n, seed=1):
     rng = np.random.default_rng(seed)

@@ -12,6 +12,8 @@ import pytest
 
 import dpreg
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 DATA = Path(__file__).parents[2] / "shared" / "data"
 NAMES = ["a", "b", "c", "d", "e", "f"]
 BOUNDS = {**dict.fromkeys(NAMES, (-4.0, 4.0)), "y": (-20.0, 20.0)}

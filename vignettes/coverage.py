@@ -248,10 +248,13 @@ def verdict(cells, method):
     where = "; ".join(f"{k[0]} n={k[1]:,} d={k[2]}: {100 * s:.1f}" for k, s in clear.items())
     hits = [coverage(found[method][:, 0, :1]) for found in cells.values()]
     intercepts = np.array([share for share, _ in hits if not np.isnan(share)])
+    slopes = np.concatenate([found[method][:, 0, 1:].ravel() for found in cells.values()])
     return (f"- {method}: {len(shares)} of {len(cells)} cells have intervals; {len(outside)} of "
             f"them outside 93-97, of which {len(clear)} by more than twice the Monte Carlo error"
             f"{': ' + where if where else ''}. Intercepts: mean {100 * intercepts.mean():.1f} over "
-            f"cells, {100 * intercepts.min():.1f} to {100 * intercepts.max():.1f}.")  # fmt: skip
+            f"cells, {100 * intercepts.min():.1f} to {100 * intercepts.max():.1f}. Of all "
+            f"{slopes.size:,} slopes {np.isfinite(slopes).sum():,} have an interval, and "
+            f"{np.nansum(slopes):,.0f} of these cover.")  # fmt: skip
 
 
 def report(cells):

@@ -10,6 +10,8 @@ import pytest
 
 import dpreg
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 
 @pytest.mark.parametrize("method", ["boosted_adassp", "adassp", "tukey", "dpsgd"])
 @pytest.mark.parametrize("unit", [None, "who"])

@@ -18,6 +18,8 @@ from dpreg.data.sampling import sample_rows, split_units, unit_sizes
 from dpreg.data.units import Units
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 
 def people(n, heavy, seed=1):
     """n persons of one to three rows, the first with `heavy` rows of wild values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
@@ -45,12 +46,32 @@ def address(site: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def chromium(site: Path) -> Iterator[object]:
-    """Start the browser that CHROMIUM names."""
+def driver(site: Path) -> Iterator[object]:
+    """Start what starts browsers."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@contextlib.contextmanager
+def browser(driver: object, *arguments: str) -> Iterator[object]:
+    """Start the browser that CHROMIUM names, with these arguments besides."""
+    path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+    started = driver.chromium.launch(executable_path=path, args=[*ARGUMENTS, *arguments])
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def chromium(driver: object) -> Iterator[object]:
+    """Start a browser to read and click in."""
+    with browser(driver) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def layout(driver: object) -> Iterator[object]:
+    """Start a browser to load pages in, in three fifths of the time; clicks wait in vain."""
+    with browser(driver, "--disable-threaded-compositing") as started:
+        yield started

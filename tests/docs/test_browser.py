@@ -53,9 +53,9 @@ def page(chromium, address):
 
 
 @pytest.fixture(scope="module")
-def seen(chromium, address, documents):
+def seen(layout, address, documents):
     """Load each page once; return what is wrong with it on each screen, and its pictures' words."""
-    context = chromium.new_context(base_url=address)
+    context = layout.new_context(base_url=address)
     page = context.new_page()
     said: list[str] = []
     page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)

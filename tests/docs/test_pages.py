@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from pins import pins
+from scipy import stats
 
 ROOT = Path(__file__).parents[2]
 VIGNETTES = sorted((ROOT / "vignettes").glob("*.py"))
@@ -153,20 +154,40 @@ DRAWN = {
 }
 
 
+def outputs_of(site, name):
+    """Return what the cells of a vignette gave when the site ran them."""
+    notebook = json.loads((site.parent / f"source/vignettes/{name}.ipynb").read_text())
+    return [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+
+
+def printed_in(outputs, stream):
+    texts = (o["text"] for o in outputs if o["output_type"] == "stream" and o["name"] == stream)
+    return "".join("".join(text) for text in texts)
+
+
 @pytest.mark.parametrize("script", VIGNETTES, ids=lambda path: path.stem)
 def test_every_vignette_runs_prints_and_draws(site, script):
     page = (site / f"vignettes/{script.stem}.html").read_text()
     assert 'class="output stream' in page or "_images/" in page
-    notebook = json.loads((site.parent / f"source/vignettes/{script.stem}.ipynb").read_text())
-    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
-    streams = [o for o in outputs if o["output_type"] == "stream"]
-    said = {name: "".join("".join(o["text"]) for o in streams if o["name"] == name)
-            for name in ("stdout", "stderr")}  # fmt: skip
+    outputs = outputs_of(site, script.stem)
+    said = {name: printed_in(outputs, name) for name in ("stdout", "stderr")}
     assert "Warning" not in said["stderr"]
     figures, printed = DRAWN.get(script.stem, (0, ""))
     assert sum("image/png" in output.get("data", {}) for output in outputs) >= figures
     assert page.count("_images/") >= figures
     assert printed in said["stdout"]
+
+
+@pytest.mark.parametrize("method", ["least squares", "boosted_adassp"])
+def test_intervals_cover_on_the_small_grid(site, method):
+    text = " ".join(printed_in(outputs_of(site, "coverage"), "stdout").split())
+    assert "## Coverage, %" in text
+    line = text.partition(f"- {method}: ")[2].partition(" of these cover.")[0]
+    all_slopes, given, covered = map(int, re.findall(r"(\d+) slopes (\d+) .* (\d+)$", line)[0])
+    assert all_slopes == 280
+    assert given > 270  # where a coefficient has an interval
+    # Independent intervals fall below this with probability 4e-7; the seeds are fixed.
+    assert covered >= stats.binom.ppf(1e-6, given, 0.95)
 
 
 def test_what_is_known_of_vignettes_is_of_those_there_are():

@@ -1,11 +1,15 @@
 """Coverage-guided fuzzing of what reads text and tables, by atheris.
 
 python fuzz_python.py formula|frame|json|ledger|command -max_total_time=60
+
+It starts from the inputs of `corpus.json`, which longer runs have found (`run.py --fixed --keep`).
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import io
 import json as json_module
 import os
@@ -14,6 +18,7 @@ import sys
 import tempfile
 import types
 import warnings
+from pathlib import Path
 
 import atheris
 import numpy as np
@@ -196,8 +201,8 @@ def command(data):
     assert code in (0, 2, 3), code
 
 
-def seeds():
-    """Write files that commands read, and blobs for the fuzzer to start from."""
+def seeds(name):
+    """Write files that commands read, and blobs for the fuzzer of this name to start from."""
     TABLE.to_parquet(os.path.join(SCRATCH, "data.parquet"))
     with open(os.path.join(SCRATCH, "json"), "w") as file:
         file.write(FIT)
@@ -206,11 +211,15 @@ def seeds():
     for number in range(20):
         with open(os.path.join(folder, str(number)), "wb") as file:
             file.write(random.Random(number).randbytes(400))
+    kept = json_module.loads(Path(__file__).with_name("corpus.json").read_text())
+    for blob in map(base64.b64decode, kept.get(name, ())):
+        # The name that libFuzzer gives it.
+        Path(folder, hashlib.sha1(blob).hexdigest()).write_bytes(blob)
     return folder
 
 
 def main():
-    target = {f.__name__: f for f in (formula, frame, json, ledger, command)}[sys.argv.pop(1)]
+    target = {f.__name__: f for f in (formula, frame, json, ledger, command)}[sys.argv[1]]
 
     def run(blob):
         with warnings.catch_warnings():
@@ -218,7 +227,8 @@ def main():
             target(atheris.FuzzedDataProvider(blob))
 
     instrument("dpreg")
-    atheris.Setup([*sys.argv, seeds()], run)
+    program, name, *options = sys.argv
+    atheris.Setup([program, *options, seeds(name)], run)
     atheris.Fuzz()
 
 

@@ -4,14 +4,18 @@ Needs clang++ with libFuzzer for the C++ targets and atheris for the Python ones
 there is said and left out.  As many run at once as there are processors.
 
 A slow machine fails none: an input may take five minutes, and no executions are asked for.  With
-`--fixed` each of the Python targets gets the same inputs on every machine: about as many as a
-minute is enough for where nothing else runs, and no clock decides what is found.
+`--fixed` each of the Python targets gets the same inputs on every machine, and no clock decides
+what is found: those of `corpus.json`, which reached new code in longer runs, and about as many
+others as half a minute is enough for where nothing else runs.  `--keep` adds to it those of them
+that reach new code.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -27,7 +31,8 @@ BUILD = ROOT / "build/fuzz"
 FLAGS = ["-std=c++17", "-O1", "-g", "-pthread", "-ffp-contract=off", "-fno-sanitize-recover=all",
          "-Wno-psabi", f"-I{ROOT / 'cpp/include'}"]  # fmt: skip
 # With how many inputs `--fixed` runs them.
-PYTHON_TARGETS = {"formula": 50000, "frame": 4000, "json": 6000, "ledger": 40000, "command": 20000}
+PYTHON_TARGETS = {"formula": 6000, "frame": 1000, "json": 1500, "ledger": 6000, "command": 6000}
+CORPUS = HERE / "corpus.json"
 
 
 def build(clang):
@@ -50,7 +55,13 @@ def build(clang):
         yield program
 
 
-def fuzz(name, command, end, seed):
+def kept(scratch):
+    """Return the inputs that a fuzzer of Python left in its folder: those that reached new code."""
+    found = (p for p in Path(scratch).glob("*/seeds/*") if re.fullmatch("[0-9a-f]{40}", p.name))
+    return [base64.b64encode(path.read_bytes()).decode() for path in sorted(found)]
+
+
+def fuzz(name, command, end, seed, corpus):
     """Run one fuzzer in an empty folder until `end`; return whether it found nothing."""
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
@@ -59,6 +70,7 @@ def fuzz(name, command, end, seed):
             cwd=scratch, env=os.environ | {"TMPDIR": scratch, "PYTHONHASHSEED": "0"},
             capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
+        corpus[name] = kept(scratch)
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
     covered = re.findall(r"cov: (\d+)", done.stderr + done.stdout)
     said = (
@@ -85,6 +97,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--fixed", action="store_true", help="no C++ targets, no clock")
+    parser.add_argument("--keep", action="store_true", help="write corpus.json anew")
     given = parser.parse_args()
     clock = f"-max_total_time={given.seconds}"
     targets = [] if given.fixed else [(*target, clock) for target in core_targets()]
@@ -95,8 +108,12 @@ def main():
         for name, inputs in PYTHON_TARGETS.items():
             end = f"-runs={inputs}" if given.fixed else clock
             targets.append((name, [*script, name], end))
+    corpus: dict[str, list[str]] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        clean = [pool.submit(fuzz, *target, given.seed) for target in targets]
+        clean = [pool.submit(fuzz, *target, given.seed, corpus) for target in targets]
+    if given.keep and corpus.keys() >= PYTHON_TARGETS.keys():
+        found = {name: corpus[name] for name in PYTHON_TARGETS}
+        CORPUS.write_text(json.dumps(found, indent=1) + "\n")
     return 0 if all(one.result() for one in clean) else 1
 
 

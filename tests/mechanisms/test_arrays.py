@@ -13,6 +13,8 @@ from oracles import canonical_law, peeling_law
 import dpreg
 from dpreg import _core, mechanisms
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 N, D = 3000, 5
 BOUNDS = {"x_bounds": (-4, 4), "y_bounds": (-15, 15)}
 ON_DATA = {

@@ -15,6 +15,8 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.limits import prediction_limits, widened
 from dpreg.estimation.releases.standardisation import Scales
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 N = 20_000
 
 

@@ -19,6 +19,8 @@ from dpreg.estimation.releases.moments import found_columns, without_columns
 from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.standardisation import Standardisation
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 UNKNOWN = np.nan
 
 

@@ -21,6 +21,8 @@ import dpreg
 from dpreg.data.design import read_design
 from dpreg.estimation.methods import DPSGD, METHODS
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 METHODS = sorted(METHODS)
 
 

@@ -19,6 +19,8 @@ from dpreg.base.errors import ArgumentError
 from dpreg.estimation.inference.law import NORMAL, TailLaw
 from dpreg.privacy.certificate import Certificate, Part
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 
 @pytest.fixture(scope="module")
 def fit(diamonds):
