@@ -103,10 +103,11 @@ def proof_list(proofs: dict[str, str]) -> str:
     for path, text in proofs.items():
         folder = Path(path).parent.name
         status, claims, assumes, _ = HEADER.search(text).groups()  # type: ignore[union-attr]
-        read = "unreviewed" if status.startswith("unreviewed") else "reviewed"
+        read = max(re.findall(r"\d{4}-\d\d-\d\d", status), default="unreviewed")
+        read += ", in part by its author alone" * ("author alone" in status)
         row = f"| [{title(text)}](/{path}) | {claims} | {assumes} | {read} |"
         parts.setdefault(PARTS.get(folder, folder), []).append(row)
-    head = "| proof | claims | assumes | |\n|---|---|---|---|"
+    head = "| proof | claims | assumes | last read |\n|---|---|---|---|"
     lists = [f"## {part}\n\n{head}\n" + "\n".join(rows) for part, rows in parts.items() if rows]
     hidden = "\n".join(f"/{path.removesuffix('.md')}" for path in proofs)
     return "\n\n".join([*lists, f"```{{toctree}}\n:hidden:\n\n{hidden}\n```\n"])
