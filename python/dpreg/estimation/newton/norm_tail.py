@@ -36,8 +36,8 @@ _FARTHEST = 256.0
 # Shapes are left out that are as unlikely, and half of the time is saved: what norms exceed a limit
 # by changes by less than 1e-9 of the most.
 _UNLIKELY = 1e-12
-# Counts differ from those of the shape that is nearest by about this share.  With .05 and .03 limits
-# of 24 kinds of rows, 5,000 to 100,000 of each, were 1.44 and 1.55 times the best, for 1.32.
+# Counts differ from those of the shape that is nearest by about this share.  With .05 and .03
+# limits of 24 kinds of rows, 5,000 to 100,000 of each, were 1.44 and 1.55 times the best, for 1.32.
 _DIFFERENT = 0.1
 # The limit is where noise, and this share of what clipping takes off all norms together, are least
 # in mean square.
