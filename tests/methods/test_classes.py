@@ -300,7 +300,7 @@ def test_nothing_is_gained_where_no_slope_is_known():
 
 
 def test_log_odds_of_a_rare_class_are_not_cut_with_the_scores_of_its_records():
-    """Limits were as for a record of mean length; each of these was off by more than 6 errors."""
+    """They were shorter by the number of classes; each of these was off by more than 6 errors."""
     for seed in (201, 209, 211):
         rng = np.random.default_rng(seed)
         slopes, x = rng.normal(0, 0.5, (4, 2)), rng.normal(size=(10_000, 2))

@@ -116,7 +116,7 @@ def test_a_start_has_constant_columns_too():
     fit = dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, 1e-6, rng=1)
     assert fit.start.change.shape[0] == fit.start.unseen.shape[0] == 5
     assert fit.start.change.shape[1] + fit.start.unseen.shape[1] == 5
-    later = dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, 1e-6, rng=2, start=fit)
+    later = dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, 1e-6, rng=3, start=fit)
     assert abs(later.params["x"] - 0.5) < 4 * later.bse["x"] < 0.5
 
 
