@@ -8,7 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dpreg.base.later import pd
@@ -60,9 +60,6 @@ class Part:
         if self.epsilon == 0 and self.delta == 0:
             return "the rest of eps and delta"
         return f"eps={self.epsilon:.4g}" + (f", delta={self.delta:.3g}" if self.delta else "")
-
-
-_OF_PART = tuple(entry.name for entry in fields(Part))
 
 
 def public_with(bounds: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
@@ -124,10 +121,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the claim included."""
-        # Parts are many, and flat: `asdict` would copy each of their numbers.
-        rest = asdict(replace(self, parts=()))
-        parts = tuple({name: getattr(part, name) for name in _OF_PART} for part in self.parts)
-        return {"claim": self.claim, **rest, "parts": parts}
+        return {"claim": self.claim, **asdict(self)}
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
