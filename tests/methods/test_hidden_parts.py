@@ -29,7 +29,7 @@ def test_a_contrast_of_two_classes_is_estimable_where_those_with_the_most_common
         if fit.released:
             away.append((fit.estimates - truth) / fit.bse.to_numpy())
     hidden = np.isnan(away).mean()
-    assert 0.3 < hidden < 0.6
+    assert 0.3 < hidden < 0.7  # there are some of each
     assert np.nanmax(np.abs(away)) < 3.5
 
 
