@@ -95,12 +95,10 @@ def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
     zero = len(cells) // 2
     below, above = cells[:zero][::-1], cells[zero + 1 :]
     zeros = bool(cells[zero] > _ZERO * deviation)
-    found = _range(below, above, deviation, _FAR_END if zeros else _NEAR_END)
+    found = _range(below, above, deviation, zeros=zeros)
     if found is None:
         return None
-    first, last, end = found
-    if zeros and end > last:
-        last = _with_tail(below + above, math.sqrt(2) * deviation, last, end)
+    first, last = found
     least = _SIGN * deviation * math.sqrt(last - first + 1)
     negative, positive = (float(side[first : last + 1].sum()) for side in (below, above))
     bins = np.arange(first, last + 1)
@@ -132,24 +130,15 @@ def _is_there(sign: float, other: float, least: float, indicator: bool) -> bool:
     return sign > max(least, _SIGN_SHARE * other) or sign + least / 2 > _UNSURE * other
 
 
-def _with_tail(counts: Doubles, deviation: float, last: int, end: int) -> int:
-    """Return the end of a run if its cells after `last` are clear together, though none is.
-
-    Where many values are 0 these cells have most of the variance.  Without it, scales of indicators
-    less their mean within 1,150 persons were a tenth of theirs, and errors of all slopes were 17
-    times those of least squares, for 1.8.
-    """
-    tail = counts[last + 1 : end + 1]
-    there = float(tail.sum()) > _FAR_END * deviation * math.sqrt(len(tail))
-    return end if there else last
-
-
 def _range(
-    below: Doubles, above: Doubles, deviation: float, near: float
-) -> tuple[int, int, int] | None:
-    """Return the first and last order of magnitude in which there are values, and where a run ends.
+    below: Doubles, above: Doubles, deviation: float, *, zeros: bool
+) -> tuple[int, int] | None:
+    """Return the first and last order of magnitude in which there are values; zeros: 0 is one.
 
-    near: deviations that the first must have.
+    Where many values are 0 the cells that are farthest have most of the variance, and count where
+    they are clear together, though none is.  Without it, scales of indicators less their mean
+    within 1,150 persons were a tenth of theirs, and errors of all slopes were 17 times those of
+    least squares, for 1.8.
     """
     both = math.sqrt(2) * deviation
     sides = [(below + above, both), (above, deviation), (below, deviation)]
@@ -158,12 +147,15 @@ def _range(
     middle = (first + last) / 2 + _core.LEAST_EXPONENT
     if lead < (_LEAD if abs(middle) <= _NEAR else _FAR_LEAD) * dev:
         return None
-    end = last
+    near, end = _FAR_END if zeros else _NEAR_END, last
     while last > first and counts[last] < _far_end(counts[last - 1], dev):
         last -= 1
     while last > first and counts[first] < near * dev:
         first += 1
-    return first, last, end
+    tail = (below + above)[last + 1 : end + 1]
+    if zeros and float(tail.sum()) > _FAR_END * both * math.sqrt(len(tail)):
+        last = end
+    return first, last
 
 
 def _far_end(before: float, deviation: float) -> float:
