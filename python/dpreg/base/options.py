@@ -9,7 +9,6 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import cache
 from typing import Any, Literal, TypeGuard, Union
 
 from dpreg.base.errors import Pieces, leave_out, unusable, write
@@ -22,18 +21,11 @@ def check_options(options: Any) -> None:
 
     options: annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
     """
-    kind: type = type(options)
-    hints = _hints(kind)
+    hints = typing.get_type_hints(type(options))
     for name in (field.name for field in fields(options)):
         value, kinds = getattr(options, name), alternatives(hints[name])
         if not any(_fits(value, kind) for kind in kinds):
             raise unusable(name, kind_of(hints[name]), value, _instead(name, value, options, kinds))
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    """Return the annotations of a class, which are text until they are evaluated."""
-    return typing.get_type_hints(kind)
 
 
 def _instead(name: str, value: Any, options: Any, kinds: tuple[Any, ...]) -> Pieces:
