@@ -116,8 +116,14 @@ def test_a_start_has_constant_columns_too():
     fit = dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, 1e-6, rng=1)
     assert fit.start.change.shape[0] == fit.start.unseen.shape[0] == 5
     assert fit.start.change.shape[1] + fit.start.unseen.shape[1] == 5
-    later = dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, 1e-6, rng=3, start=fit)
-    assert abs(later.params["x"] - 0.5) < 4 * later.bse["x"] < 0.5
+    asked = {"delta": 1e-6, "start": fit}
+    laters = [dpreg.dp_lm("y ~ 0 + g + x + k", frame, 1.0, rng=seed, **asked) for seed in (2, 3)]
+    errors = np.array([later.bse["x"] for later in laters])
+    away = np.abs([later.params["x"] - 0.5 for later in laters])
+    # Noise hides some of them, which it does not without a start.
+    assert np.isfinite(errors).any()
+    assert not (away > 4 * errors).any()
+    assert not (errors > 0.125).any()
 
 
 def test_a_start_that_is_out_of_date_is_left_for_all_levels():
