@@ -104,7 +104,8 @@ def proof_list(proofs: dict[str, str]) -> str:
         folder = Path(path).parent.name
         status, claims, assumes, _ = HEADER.search(text).groups()  # type: ignore[union-attr]
         read = max(re.findall(r"\d{4}-\d\d-\d\d", status), default="unreviewed")
-        read += ", in part by its author alone" * ("author alone" in status)
+        if "author alone" in status:
+            read += ", in part by its author alone"
         row = f"| [{title(text)}](/{path}) | {claims} | {assumes} | {read} |"
         parts.setdefault(PARTS.get(folder, folder), []).append(row)
     head = "| proof | claims | assumes | last read |\n|---|---|---|---|"

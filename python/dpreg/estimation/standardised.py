@@ -25,6 +25,7 @@ from dpreg.estimation.inference.covariance import (
     EstimateError,
     clipping_bounds,
     hidden_note,
+    one_sided,
     user_errors,
 )
 from dpreg.estimation.inference.start import Start
@@ -169,7 +170,7 @@ class Standardised:
         if self.back is not None:
             to_user = self.back @ to_user
         params = self.user_params(theta, units)
-        far = self.scales.far[:d] & units.intercept
+        far = one_sided(self.scales.low[:d], self.scales.high[:d]) & units.intercept
         far[list(terms.given)] = False
         covariance, sampling, hidden = user_errors(error, to_user, trusted, far)
         clipping = clipping_bounds(error, to_user, hidden)

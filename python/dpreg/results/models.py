@@ -11,7 +11,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import ArgumentError, FormulaError, closest
 from dpreg.data.formula import bound_formula
-from dpreg.estimation.inference.covariance import hidden_note, user_errors
+from dpreg.estimation.inference.covariance import hidden_note, one_sided, user_errors
 from dpreg.estimation.inference.estimand import CLIPPED, Estimand
 from dpreg.estimation.inference.joint_moments import JointMoments, Regression, SquaredNorm
 from dpreg.estimation.releases.rows import StandardUnits
@@ -144,8 +144,7 @@ class Models:
         d = len(model.names)
         to_user = units.to_user(d)
         every = [self.names.index(name) for name in (*model.names, model.response)]
-        low, high = self.limits[every[:-1]].T
-        far = ((low > 0) | (high < 0)) & units.intercept
+        far = one_sided(*self.limits[every[:-1]].T) & units.intercept
         covariance, sampling, hidden = user_errors(found.error, to_user, self.trusted[every], far)
         coefficients = (("Intercept",) if model.intercept else ()) + model.names
         rows = "independent rows and " if self.privacy.unit != "one row" else ""

@@ -121,6 +121,11 @@ def at_least(matrix: Doubles, least: float) -> Doubles:
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
 
 
+def one_sided(low: Doubles, high: Doubles) -> Flags:
+    """Return of which columns no value is 0, by their limits."""
+    return np.asarray((low > 0) | (high < 0))
+
+
 def user_errors(
     error: EstimateError | None, to_user: Doubles, trusted: Flags, far: Flags
 ) -> tuple[Doubles | None, Doubles | None, Flags]:
@@ -129,7 +134,7 @@ def user_errors(
     Hidden coefficients have NaN errors, and so have those of columns that are not used or whose
     limits are not `trusted`, which has the response after them.
 
-    far: shape (d,): columns that are not centred at 0, beside a constant.  If one is not used, its
+    far: shape (d,): columns that are `one_sided`, beside a constant.  If one is not used, its
         effect is part of the intercept, which is then hidden: without this, one of 40 intercepts
         of 1,000 log wages was off by 25 errors when years of education looked constant.
     """

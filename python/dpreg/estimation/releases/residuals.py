@@ -234,7 +234,8 @@ def _usual(counts: Doubles, deviation: float, scales: Scales) -> tuple[float, bo
     """Return what three quarters of the residuals are below, and whether they are seen.
 
     Linear in a half octave, of the run of those in which residuals are seen: what noise makes of
-    others, many times as large, was most of the residuals of 2,000 rows.
+    others, many times as large, was most of the residuals of 2,000 rows.  Of all half octaves where
+    none are seen.
     """
     lead, first, last = best_run(counts, deviation, PENALTY)
     seen = lead >= _SEEN * deviation

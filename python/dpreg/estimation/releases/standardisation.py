@@ -66,11 +66,6 @@ class Scales:
         """True: the values were found, and no spread among them."""
         return np.asarray(~self.given & self.seen & (self.spread <= _TRUSTED))
 
-    @property
-    def far(self) -> Flags:
-        """True: the values lie on one side of 0, and not next to it."""
-        return np.asarray((self.low > 0) | (self.high < 0))
-
 
 @hints
 @dataclass(frozen=True, slots=True, kw_only=True)
