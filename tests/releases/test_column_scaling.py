@@ -14,7 +14,7 @@ from dpreg.base.families import BINOMIAL
 from dpreg.data.bounds import Crossed
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import column_scales, share_for
+from dpreg.estimation.releases.column_scaling import _zoomed, column_scales, share_for
 from dpreg.estimation.releases.column_sizes import Size, read_bins
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, SizeCounts
 
@@ -374,3 +374,34 @@ def test_noise_that_hides_bins_makes_no_column_narrow():
         found = read_bins(counts + rng.normal(0, 30, 32), 30.0, 4.0, 8.0, 1000.0)
         assert found is not None
         assert 0.2 < found.scale < 1.0
+
+
+YEARS = [8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]
+SHARES = [0.03, 0.03, 0.05, 0.05, 0.38, 0.08, 0.12, 0.04, 0.12, 0.04, 0.06]
+
+
+@pytest.mark.parametrize(("rows", "epsilon"), [(500, 1.0), (2_000, 0.3)])
+def test_a_closer_look_at_few_rows_makes_no_column_narrow(rows, epsilon):
+    """Years of school, most often 12: bins of 32 hid the others, and a scale of .1 was found."""
+    short = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        years = rng.choice(YEARS, rows, p=SHARES).astype(float)
+        wages = rng.normal(6.2, 0.7, rows)
+        scales, _ = scales_of(years[:, None], wages, epsilon=epsilon, seed=seed)
+        short += bool((scales.scale < np.array([years.std(), wages.std()]) / 2).any())
+    assert short <= 6
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_range_with_values_beyond_it_is_wider(sign):
+    """Orders of magnitude that noise hides were in the last bin, where all rows seemed to be."""
+    rng = np.random.default_rng(1)
+    wages = sign * rng.lognormal(6.2, 0.6, 5_000)
+    low, high = sorted([sign * 64.0, sign * 128.0])
+    sizes = {0: Size(low, high, (low + high) / 2, 18.0, 1)}
+    noise = GaussianReleases(1.0, 1e-6, _core.TestBits(1), rows=1)
+    rows = InMemory(wages[:, None], rng.standard_normal(5_000))
+    _zoomed(rows, sizes, [0], 2, 5_000.0, noise, 0.04)
+    assert wages.std() / 3 < sizes[0].scale < 3 * wages.std()
+    assert len(noise.parts) == 3

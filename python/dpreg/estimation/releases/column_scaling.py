@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
+from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import Family
 from dpreg.data.bounds import Crossed
@@ -14,6 +16,7 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_sizes import (
     FEW_BINS,
     Size,
+    clear,
     nearly_zero,
     read_bins,
     read_magnitudes,
@@ -48,6 +51,10 @@ _LEAST = 1e-4
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
 # bins, while all of its values are in few of them, so many times at most.
 _FAR, _BINS, _ZOOMS = 0.4, 32, 3
+# and fewer, down to the second number, where rows would be less than so many deviations in each.
+# With 32 always, scales of .095 of the columns of 1,000 rows of 57 real tables were less than half
+# of theirs, for .022, and .26 of slopes of log wages on education had no error (eps = .3), for .01.
+_PER_BIN, _FEWEST = 1.5, 8
 # Each look costs so much at most, and all of them with counts of magnitudes the second: with more,
 # 17 of 60 hazards of 60 to 400 persons had nothing left for scores.
 _LOOK, _TOGETHER = 0.04, 0.2
@@ -137,11 +144,11 @@ def column_scales(
     rare: dict[int, RareColumn] = {}
     spent = hidden = 0.0
     if len(searched):
-        spent = _cells_share(cells, units, noise)
+        spent = _cells_share(cells.sensitivity, units, noise)
         hidden = cells.sensitivity * noise.rows / noise.share(spent)
         sizes, rare, of_response = _magnitudes(cells, searched, units, noise, spent)
-    if len(wide) and _share(within, units, noise, _CELL_NOISE) < _BELIEVED:
-        share = _cells_share(within, units, noise)
+    if len(wide) and _share(within.sensitivity, units, noise, _CELL_NOISE) < _BELIEVED:
+        share = _cells_share(within.sensitivity, units, noise)
         bounded, others, _ = _magnitudes(within, wide, units, noise, share, bounds[wide])
         sizes, rare = sizes | bounded, rare | others
         spent += share
@@ -152,7 +159,7 @@ def column_scales(
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
-    few = _share(cells if len(searched) else within, units, noise, _HIDDEN) >= spent
+    few = _share((cells if len(searched) else within).sensitivity, units, noise, _HIDDEN) >= spent
     again = [] if few else lost
     known, more = known_rare(rows, noise, rare, again, units, _TOGETHER - spent)
     # Bounds are believed of those that were not counted.
@@ -225,14 +232,16 @@ def column_scales(
     )
 
 
-def _share(cells: ExactSums, units: float, noise: GaussianReleases, least: float) -> float:
+def _share(sensitivity: float, units: float, noise: GaussianReleases, least: float) -> float:
     """Return the share of the squared mu that makes noise in a cell this share of the rows."""
-    return share_for(noise, cells.sensitivity * noise.rows, units * least)
+    return share_for(noise, sensitivity * noise.rows, units * least)
 
 
-def _cells_share(cells: ExactSums, units: float, noise: GaussianReleases) -> float:
+def _cells_share(sensitivity: float, units: float, noise: GaussianReleases) -> float:
     """Return the share of the squared mu of counts in cells."""
-    loud, quiet = (_share(cells, units, noise, least) for least in (_CELL_NOISE, _QUIET_NOISE))
+    loud, quiet = (
+        _share(sensitivity, units, noise, least) for least in (_CELL_NOISE, _QUIET_NOISE)
+    )
     return max(min(loud, _MOST_CELLS), min(quiet, _QUIET_MOST), _LEAST)
 
 
@@ -266,6 +275,11 @@ def _magnitudes(
     return known, rare, Cells(counts[-1], float(deviation))
 
 
+def _bins(units: float) -> int:
+    """Return the number of bins of a closer look at so many deviations of noise."""
+    return 3 + min(max(2 ** int(math.log2(max(units / _PER_BIN, 1.0))), _FEWEST), _BINS)
+
+
 def _zoomed(
     rows: Totals,
     sizes: dict[int, Size],
@@ -279,21 +293,32 @@ def _zoomed(
 
     most: share of the squared mu for each look.
     """
+    wider: dict[int, Size] = {}
     for zoom in range(_ZOOMS):
         if not far:
             return []
-        low, high = np.zeros(columns), np.ones(columns)
-        low[far], high[far] = [sizes[j].low for j in far], [sizes[j].high for j in far]
         ones = np.ones(len(far))
-        bins = rows.total(IntervalCounts(low, high, _BINS, np.array(far), ones, zeros=True))
+        sensitivity = _core.counts_sensitivity(ones)
+        mu = noise.share(min(_cells_share(sensitivity, units, noise), most))
+        number = _bins(units * mu / (sensitivity * noise.rows))
+        low, high = np.zeros(columns), np.ones(columns)
+        for j in far:
+            low[j], high[j] = sizes[j].around(number)
+        bins = rows.total(IntervalCounts(low, high, number, np.array(far), ones, zeros=True))
         label = f"closer look {zoom + 1} at columns far from 0"
-        mu = noise.share(min(_cells_share(bins, units, noise), most))
         counts, deviation = noise.release(label, bins, mu)
         again = []
         for j, row in zip(far, counts, strict=True):
-            found = read_bins(row[:-1], deviation, sizes[j].low, sizes[j].high, units)
+            below, above = (clear(row[[k]], deviation) for k in (0, -2))
+            if below or above:
+                if j not in wider:
+                    again.append(j)
+                sizes[j] = wider.get(j, sizes[j].beyond(below, above))
+                continue
+            found = read_bins(row[:-1], deviation, low[j], high[j], units)
             if found is None:
                 continue
+            wider[j] = sizes[j]
             sizes[j] = found.with_zeros(row[-1], deviation, units)
             if sizes[j].cells <= FEW_BINS:
                 again.append(j)

@@ -57,6 +57,20 @@ class Size:
         centre, scale = min(max(self.centre, first), last), min(self.scale, last - first)
         return replace(self, low=first, high=last, centre=centre, scale=scale)
 
+    def around(self, bins: int) -> tuple[float, float]:
+        """Return limits of so many bins, the first and the last of which are beyond it."""
+        more = 1.5 * (self.high - self.low) / (bins - 3)
+        return self.low - more, self.high + more
+
+    def beyond(self, below: bool, above: bool) -> Size:
+        """Return twice as long a range on each side on which there are other values."""
+        low, high = self.low, self.high
+        if below:
+            low = 2 * low if low < 0 else low / 2
+        if above:
+            high = 2 * high if high > 0 else high / 2
+        return Size(low, high, (low + high) / 2, (high - low) / math.sqrt(12), FEW_BINS)
+
     def with_zeros(self, zeros: float, deviation: float, units: float) -> Size:
         """Return where values lie if so many more, by a noisy count, are 0, which no bin holds.
 
@@ -203,14 +217,14 @@ def _with_rest(counts: Doubles, deviation: float, first: int, last: int) -> tupl
     most of which are 10, that one: rows with another value would be thousands of scales away.
     """
     for k in range(len(counts)):
-        if k < first and _clear(counts[: k + 1], deviation):
+        if k < first and clear(counts[: k + 1], deviation):
             first = k
-        if len(counts) - 1 - k > last and _clear(counts[len(counts) - 1 - k :], deviation):
+        if len(counts) - 1 - k > last and clear(counts[len(counts) - 1 - k :], deviation):
             last = len(counts) - 1 - k
     return first, last
 
 
-def _clear(counts: Doubles, deviation: float) -> bool:
+def clear(counts: Doubles, deviation: float) -> bool:
     """Whether there are values in these bins."""
     return float(counts.sum()) > _REST * deviation * math.sqrt(len(counts))
 
