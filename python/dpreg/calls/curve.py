@@ -15,7 +15,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, ArgumentError, FormulaError, add
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
-from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
+from dpreg.calls import about
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.calls.times import edges_of, posed
@@ -150,10 +150,10 @@ def dp_curve(
         privacy=privacy,
         notes=(
             *about_events(found.exits, math.sqrt(found.variances[0])),
-            *about_rows(unit, max_rows, "standard errors treat rows as independent"),
-            *about_stratum(session.payer.stratum, unit),
-            *about_columns(problem.schema),
-            *about_privacy(epsilon, 0.0, None),
+            *about.rows(unit, max_rows, "standard errors treat rows as independent"),
+            *about.stratum(session.payer.stratum, unit),
+            *about.columns(problem.schema),
+            *about.privacy(epsilon, 0.0, None),
             *unwritten,
         ),
     )

@@ -187,7 +187,7 @@ class DPMoments(Saved, Models):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the correlations; needs matplotlib."""
-        return drawn("plot_correlations", self, ax)
+        return drawn("coefficients.plot_correlations", self, ax)
 
     def summary(self) -> Summary:
         """Return means, deviations and correlations of clipped rows; text, HTML and LaTeX."""

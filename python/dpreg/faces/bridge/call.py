@@ -49,8 +49,7 @@ def call(function: str, request: Sent) -> dict[str, Any]:
     """
     try:
         # Warnings of numpy and pandas may depend on records; those of dpreg do not exist.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return {"value": told_in_r(plain(_FUNCTIONS[function](request)))}
     except Exception as error:
         text = "\n".join([str(error), *getattr(error, "__notes__", ())])
