@@ -19,9 +19,9 @@ from dpreg.calls.isolation import drawing_from, stopping, unheard
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.data.containers import open_source
+from dpreg.data.design import unit_labels
 from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
-from dpreg.data.units import unit_labels
 from dpreg.estimation.blocks.block_counts import noisy_count
 from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import PUBLIC
