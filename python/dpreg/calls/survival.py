@@ -11,10 +11,10 @@ from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusa
 from dpreg.base.families import COUNTING
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
+from dpreg.calls.curve import edges_of, posed
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
-from dpreg.calls.times import edges_of, posed
 from dpreg.data.bounds import Bounds
 from dpreg.data.containers import check_column
 from dpreg.data.design import Design, Terms
