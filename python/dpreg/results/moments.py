@@ -14,7 +14,7 @@ from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.results import moment_models
 from dpreg.results.contrasts import WaldTest
-from dpreg.results.document import Saved
+from dpreg.results.document import Saved, check_schema
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Model, Models
 from dpreg.results.summary import Summary
@@ -199,6 +199,7 @@ class DPMoments(Saved, Models):
 
     @classmethod
     def _check(cls, data: Mapping[str, Any]) -> None:
+        check_schema(data["schema"])
         d, k = len(data["names"]), len(data["used"])
         shapes = {
             "trusted": (d,), "centre": (k,), "scale": (k,), "basis": (k + 1, k + 1),
