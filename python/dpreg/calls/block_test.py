@@ -140,10 +140,8 @@ def dp_test(
         # Python's, which is about a cell.
         return lambda rows, seed: statistic_of(lambda r: statistic(block(r)), rows, seed), labels
 
-    asked = Request(
-        call="dp_test", formula=name, eps=eps, delta=0.0, method=Blocks(blocks, threshold),
-        unit=unit, budget=budget, rng=rng,
-    )  # fmt: skip
+    how = Blocks(blocks, threshold)
+    asked = Request.of("dp_test", locals(), formula=name, delta=0.0, method=how)
     return test_by_blocks(asked, data, opened)
 
 

@@ -122,11 +122,8 @@ def dp_curve(
     4
     """
     edges = edges_of(cuts, start)
-    asked = Request(
-        call="dp_curve", formula=formula, eps=eps, delta=0.0, levels=levels, unit=unit,
-        method=Intervals(tuple(edges[1:].tolist()), float(edges[0])), max_rows=max_rows,
-        budget=budget, rng=rng,
-    )  # fmt: skip
+    intervals = Intervals(tuple(edges[1:].tolist()), float(edges[0]))
+    asked = Request.of("dp_curve", locals(), delta=0.0, start=None, method=intervals)
     session = begin(asked, data)
     epsilon, bits = session.allowance.epsilon, session.allowance.bits
     check_max_rows(max_rows)

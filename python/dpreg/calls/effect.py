@@ -131,11 +131,8 @@ def dp_effect(
     >>> bool(abs(found.effect + 5) < 1)
     True
     """
-    asked = Request(
-        call="dp_effect", formula=formula, eps=eps, delta=delta, family=family, levels=levels,
-        bounds=bounds, unit=unit, max_rows=max_rows, budget=budget, memory=memory, rng=rng,
-        method=Arms(treatment, method, propensity, overlap),
-    )  # fmt: skip
+    arms = Arms(treatment, method, propensity, overlap)
+    asked = Request.of("dp_effect", locals(), method=arms)
     session = begin(asked, data)
     spending, claim = session.allowance, (session.allowance.epsilon, session.allowance.delta)
     options = options_of(asked)

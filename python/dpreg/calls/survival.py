@@ -154,12 +154,8 @@ def dp_survival(
     """
     edges = edges_of(cuts, start, _MOST_CUTS)
     varying = _listed(time_varying)
-    asked = Request(
-        call="dp_survival", formula=formula, eps=eps, delta=delta, levels=levels, bounds=bounds,
-        unit=unit, max_rows=max_rows, weights=weights, weight_limit=weight_limit, budget=budget,
-        memory=memory, rng=rng,
-        method=Hazards(tuple(edges[1:].tolist()), float(edges[0]), strata, varying),
-    )  # fmt: skip
+    hazards = Hazards(tuple(edges[1:].tolist()), float(edges[0]), strata, varying)
+    asked = Request.of("dp_survival", locals(), start=None, method=hazards)
     session = begin(asked, data)
     intervals = len(edges) - 1
     rows = rows_of_a_unit(asked, intervals, f"{intervals} intervals")

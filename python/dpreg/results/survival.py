@@ -236,8 +236,7 @@ class DPSurvival(StackedResults):
         self, data: Any, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
     ) -> Axes:
         """Draw the curves of `predict_survival` with bands, which it names; needs matplotlib."""
-        limits = "simultaneous" if simultaneous else "pointwise"
-        return drawn("curves.plot_survival", self, data, ax, alpha, limits)
+        return drawn("curves.plot_survival", self, data, ax, alpha, simultaneous)
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: hazard ratios."""
