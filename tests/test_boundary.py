@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import pickle
 import re
 import subprocess
@@ -60,7 +61,7 @@ def test_planning_sees_public_numbers_only(path):
 def test_only_methods_and_selection_draw_noise():
     """Outside them nothing but the tools for planning and the sources of bits use the core.
 
-    `block_sums.py` tells it how many threads to use, `spec.py` has it put columns side by side.
+    `observations.py` tells it how many threads to use, `spec.py` has it put columns side by side.
     """
     allowed = {"estimation", "mechanisms", "reference", "audit"}
     for path in PACKAGE.rglob("*.py"):
@@ -68,7 +69,7 @@ def test_only_methods_and_selection_draw_noise():
         if relative.parts[0] in allowed or relative.name in (
             "__init__.py",
             "bits.py",
-            "block_sums.py",
+            "observations.py",
             "sampling.py",
             "spec.py",
         ):
@@ -215,12 +216,12 @@ def test_plots_are_a_leaf():
 
 
 def test_every_picture_that_is_drawn_by_name_is_there():
-    from dpreg.faces import plots
-
     texts = "".join(path.read_text() for path in KNOWN.values())
-    named = set(re.findall(r'drawn\(\s*"(\w+)"', texts))
+    named = set(re.findall(r'drawn\(\s*"(\w+)\.(\w+)"', texts))
     assert named
-    assert named <= set(plots.__all__)
+    assert len(named) == len(set(re.findall(r'drawn\(\s*("[^"]*")', texts)))
+    for module, function in named:
+        assert hasattr(importlib.import_module(f"dpreg.faces.plots.{module}"), function)
 
 
 def test_what_only_tests_ask_of_the_core_is_under_testing():

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import dpreg
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design, Terms, Units
 from dpreg.data.observations import RowCount
-from dpreg.data.units import Units
 from dpreg.estimation.releases.quantised import MappedRows, Recipe
 from dpreg.privacy.sealed import Counts, ExactSums, Scores, Sealed, opened
 

@@ -162,7 +162,7 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
          "--method must be one of auto, tukey, adassp, boosted_adassp, dpsgd, frank_wolfe, got "
          "'Tukey'; write --method tukey"),
         ([*FIT, "--eps", "1", "--method", "tukey", "--option", "models=few"],
-         "'models' of 'tukey' must be a whole number or none, got 'few'"),
+         "--option models must be a whole number or None, got 'few'; leave --option models out"),
         ([*FIT, "--eps", "1", "--method", "tukey", "--option", "model=5"],
          "'tukey' has no option 'model'"),
         ([*FIT, "--eps", "1", "--method", "tukey", "--option", "models=1"],
@@ -305,7 +305,7 @@ def test_lists_of_commands_are_whole_sentences(path, capsys):
 
 
 def examples():
-    return [e for _, command in commands() for e in getattr(command, "_examples", ())]
+    return [e for _, command in commands() for e in getattr(command, "examples", ())]
 
 
 @pytest.mark.parametrize("example", examples())

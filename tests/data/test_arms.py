@@ -23,8 +23,7 @@ from dpreg.data.arms import (
     treatments_alone,
 )
 from dpreg.data.bounds import level_places
-from dpreg.data.design import Design, Terms
-from dpreg.data.units import Units
+from dpreg.data.design import Design, Terms, Units
 from dpreg.estimation.methods.effect_columns import ByArm
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, MomentSums

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpreg import _core
-from dpreg.data.block_sums import of_blocks, sum_of_blocks
+from dpreg.data.observations import of_blocks, sum_of_blocks
 
 
 @pytest.fixture(params=[None, 0, 1])

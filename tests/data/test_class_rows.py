@@ -13,9 +13,8 @@ import dpreg
 from dpreg.base.families import BINOMIAL, PROBIT
 from dpreg.data.class_likelihoods import CumulativeLikelihood, MultinomialLikelihood, RowsOfStep
 from dpreg.data.classes import Baseline, Ordered
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design, Terms, Units
 from dpreg.data.expanded import expanded
-from dpreg.data.units import Units
 
 CALLS = {"ordinal": dpreg.dp_ordinal, "multinomial": dpreg.dp_multinomial}
 FAMILIES = {"logit": BINOMIAL, "probit": PROBIT}

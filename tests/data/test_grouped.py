@@ -14,10 +14,9 @@ from unsealed import count_of, opened
 import dpreg
 from dpreg import _core
 from dpreg.data import expanded, observations
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design, Terms, Units
 from dpreg.data.expanded import by_group
 from dpreg.data.observations import Collector, InMemory
-from dpreg.data.units import Units
 from dpreg.estimation.blocks.model_rows import rows_of_models
 from dpreg.estimation.releases.quantised import MappedRows, Recipe
 

@@ -11,11 +11,10 @@ from methods.tables import survivors as cohort
 from unsealed import arrays_of, opened, rows_of, units_of
 
 import dpreg
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design, Terms, Units
 from dpreg.data.expanded import expanded
 from dpreg.data.observations import Collector, RowCount
 from dpreg.data.periods import EXPOSURE, Periods, RowsOfPeriods
-from dpreg.data.units import Units
 
 CUTS = [0.5, 1.0, 1.5, 2.0]
 EDGES = (0.0, 1.0, 2.0, 4.0)

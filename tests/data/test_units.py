@@ -13,9 +13,8 @@ from unsealed import arrays_of, count_of, opened, units_of
 
 import dpreg
 from dpreg import _core
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design, Terms, Units
 from dpreg.data.sampling import sample_rows, split_units, unit_sizes
-from dpreg.data.units import Units
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP
 
 pytestmark = pytest.mark.usefixtures("coarse_losses")

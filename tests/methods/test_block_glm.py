@@ -13,8 +13,7 @@ from scipy import optimize, special
 import dpreg
 from dpreg import _core
 from dpreg.base.families import BINOMIAL, POISSON
-from dpreg.data.design import Design, Terms
-from dpreg.data.units import Units
+from dpreg.data.design import Design, Terms, Units
 from dpreg.estimation.blocks.block_glm import fit_glm_blocks
 
 FAMILIES = [BINOMIAL, POISSON]

@@ -14,7 +14,7 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError, SchemaError
-from dpreg.calls.notes import about_gain
+from dpreg.calls import about
 
 
 @pytest.mark.parametrize(("model", "link"), [
@@ -292,11 +292,11 @@ def test_a_fit_that_may_be_worse_than_shares_says_so_first(model, slope):
 
 def test_nothing_is_gained_where_no_slope_is_known():
     slopes, errors = np.array([5.0, 0.0, 3.0]), np.diag([0.01, np.nan, 1.0])
-    assert about_gain(slopes, errors, [0]) == ()
-    assert about_gain(slopes, errors, [0, 2]) == ()
-    assert about_gain(slopes, 20 * errors, [2])
-    assert about_gain(slopes, errors, [1])
-    assert about_gain(slopes, errors, []) == ()
+    assert about.gain(slopes, errors, [0]) == ()
+    assert about.gain(slopes, errors, [0, 2]) == ()
+    assert about.gain(slopes, 20 * errors, [2])
+    assert about.gain(slopes, errors, [1])
+    assert about.gain(slopes, errors, []) == ()
 
 
 def test_log_odds_of_a_rare_class_are_not_cut_with_the_scores_of_its_records():

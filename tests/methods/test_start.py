@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import re
@@ -190,10 +191,10 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_start_whose_arrays_do_not_fit_is_refused(name):
-    plain = dpreg.public_start(formula(2), table(100, 2, 1)).to_dict()
-    assert dpreg.Start.from_dict(plain).names == ("x0", "x1")
+    plain = json.loads(dpreg.public_start(formula(2), table(100, 2, 1)).to_json())
+    assert dpreg.Start.from_json(json.dumps(plain)).names == ("x0", "x1")
     with pytest.raises(ValueError, match="start"):
-        dpreg.Start.from_dict({**plain, name: BROKEN[name]})
+        dpreg.Start.from_json(json.dumps({**plain, name: BROKEN[name]}))
 
 
 OTHERS = {

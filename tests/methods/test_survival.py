@@ -17,8 +17,7 @@ from unsealed import arrays_of
 
 import dpreg
 from dpreg.base.errors import ArgumentError, FormulaError
-from dpreg.data.design import Design
-from dpreg.data.units import Units
+from dpreg.data.design import Design, Units
 from dpreg.estimation.methods import hazards
 
 CUTS = [0.5, 1.0, 1.5, 2.0]

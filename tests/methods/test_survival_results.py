@@ -9,7 +9,7 @@ from methods.tables import survivors as cohort
 
 import dpreg
 from dpreg.base.errors import ArgumentError
-from dpreg.results.fitted_periods import FittedPeriods
+from dpreg.results.survival import FittedPeriods
 
 CUTS = [0.5, 1.0, 1.5, 2.0]
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from laws import assert_follows, discrete_laplace
 
 from dpreg import _core
-from dpreg.data.design import Design, Terms
-from dpreg.data.units import Units
+from dpreg.data.design import Design, Terms, Units
 from dpreg.estimation.releases.exits import ExitCounts, noisy_exits
 
 EDGES = np.array([0.0, 1.0, 2.0, 4.0])

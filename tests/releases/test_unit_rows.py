@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dpreg import _core
-from dpreg.data.design import Design, Terms
-from dpreg.data.units import Units
+from dpreg.data.design import Design, Terms, Units
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.unit_rows import most_rows_seen
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import special
@@ -32,6 +32,8 @@ _FLAT = (-700.0, 6.6)
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family with its link, named as statsmodels and R name them."""
+
+    _optional: ClassVar[str] = "alpha"
 
     name: str  # One of "gaussian", "binomial", "poisson", "gamma", "negativebinomial", "quantile".
     link: str  # One of "identity", "logit", "probit", "cloglog", "log".

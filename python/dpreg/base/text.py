@@ -40,6 +40,11 @@ def share_lost(share: float) -> str:
 
 
 def drawn(picture: str, *arguments: Any) -> Axes:
-    """Draw a picture of `dpreg.faces.plots`, which is above what it draws: found by its name."""
-    axes: Axes = getattr(importlib.import_module("dpreg.faces.plots"), picture)(*arguments)
+    """Draw a picture of `dpreg.faces.plots`, which is above what it draws: found by its name.
+
+    picture: its module and function, such as ``"curves.plot_curve"``.
+    """
+    module, _, function = picture.partition(".")
+    home = importlib.import_module(f"dpreg.faces.plots.{module}")
+    axes: Axes = getattr(home, function)(*arguments)
     return axes

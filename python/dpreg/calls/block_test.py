@@ -19,9 +19,9 @@ from dpreg.calls.isolation import drawing_from, stopping, unheard
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.data.containers import open_source
+from dpreg.data.design import unit_labels
 from dpreg.data.roles import check_unit
 from dpreg.data.source import RowSource, quietly
-from dpreg.data.units import unit_labels
 from dpreg.estimation.blocks.block_counts import noisy_count
 from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import PUBLIC
@@ -140,10 +140,8 @@ def dp_test(
         # Python's, which is about a cell.
         return lambda rows, seed: statistic_of(lambda r: statistic(block(r)), rows, seed), labels
 
-    asked = Request(
-        call="dp_test", formula=name, eps=eps, delta=0.0, method=Blocks(blocks, threshold),
-        unit=unit, budget=budget, rng=rng,
-    )  # fmt: skip
+    how = Blocks(blocks, threshold)
+    asked = Request.of("dp_test", locals(), formula=name, delta=0.0, method=how)
     return test_by_blocks(asked, data, opened)
 
 

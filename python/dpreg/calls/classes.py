@@ -11,7 +11,7 @@ from dpreg.base.errors import Choice, FormulaError, SchemaError, add, unusable
 from dpreg.base.families import BINOMIAL, PROBIT
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level, listed
-from dpreg.calls.notes import about_gain, about_rows
+from dpreg.calls import about
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
 from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
@@ -111,7 +111,7 @@ def dp_ordinal(
     """
     if not isinstance(link, str) or link not in _LINKS:
         raise unusable("link", Choice(tuple(_LINKS)), link)
-    asked = Request.of("dp_ordinal", {**locals(), "method": "cumulative_link"})
+    asked = Request.of("dp_ordinal", locals(), method="cumulative_link")
     return _fitted(asked, data, DPOrdinal)
 
 
@@ -182,7 +182,7 @@ def dp_multinomial(
     >>> fit.names[:3]
     ('Good:Intercept', 'Good:carat', 'Very Good:Intercept')
     """
-    asked = Request.of("dp_multinomial", {**locals(), "method": "baseline_logits"})
+    asked = Request.of("dp_multinomial", locals(), method="baseline_logits")
     return _fitted(asked, data, DPMultinomial)
 
 
@@ -206,7 +206,7 @@ def _fitted(asked: Request, data: Any, kind: type[Fit]) -> Fit | NotReleased:
 
     model = Stacked(
         kind.words, asked.method, records, terms, classes.count, rows, release,
-        notes=about_rows(asked.unit, rows, "max_rows= allows more, with more noise"),
+        notes=about.rows(asked.unit, rows, "max_rows= allows more, with more noise"),
     )  # fmt: skip
     found = model.fit(session, problem)
     if isinstance(found, NotReleased):
@@ -216,7 +216,7 @@ def _fitted(asked: Request, data: Any, kind: type[Fit]) -> Fit | NotReleased:
     fit = kind.of(found, classes, columns)
     assert fit.covariance is not None
     slopes = [j for j, name in enumerate(fit.names) if name not in fit._intercepts]
-    notes = about_gain(fit.estimates, fit.covariance, slopes)
+    notes = about.gain(fit.estimates, fit.covariance, slopes)
     return replace(fit, notes=(*notes, *fit.notes))
 
 

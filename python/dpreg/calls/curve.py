@@ -1,4 +1,4 @@
-"""`dp_curve`: survival curves on a public grid."""
+"""`dp_curve`: survival curves on a public grid; and what calls about times have in common."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import Argument, ArgumentError, FormulaError, add
+from dpreg.base.errors import Argument, ArgumentError, FormulaError, add, unusable, write
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
-from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
+from dpreg.base.options import is_number
+from dpreg.calls import about
 from dpreg.calls.request import Request
-from dpreg.calls.session import Payer, begin
-from dpreg.calls.times import edges_of, posed
+from dpreg.calls.session import Payer, Session, begin
 from dpreg.data.design import Terms
+from dpreg.data.formula.parse import read_terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.problem import ModelMatrix, Problem
 from dpreg.data.sampling import check_max_rows
@@ -30,6 +31,8 @@ from dpreg.privacy.cost import Cost
 from dpreg.results.curve import DPCurve
 
 _MOST_CELLS = 10**6
+# Effects of units, and all other columns, which the time and the event would be among.
+_UNNAMED = re.compile(r"\||(?<![\w.`])\.(?![\w.`])")
 _GROUPED = re.compile(r"C\(\s*(?:`([^`]+)`|(\w+))\s*(?:,\s*levels\s*=.*)?\)", re.DOTALL)
 # How rwrapper/R/curve.R writes a group, for its columns to be dummies.
 _CODED_IN_R = re.compile(r"C\((.*), contr\.treatment\)", re.DOTALL)
@@ -119,11 +122,8 @@ def dp_curve(
     4
     """
     edges = edges_of(cuts, start)
-    asked = Request(
-        call="dp_curve", formula=formula, eps=eps, delta=0.0, levels=levels, unit=unit,
-        method=Intervals(tuple(edges[1:].tolist()), float(edges[0])), max_rows=max_rows,
-        budget=budget, rng=rng,
-    )  # fmt: skip
+    intervals = Intervals(tuple(edges[1:].tolist()), float(edges[0]))
+    asked = Request.of("dp_curve", locals(), delta=0.0, start=None, method=intervals)
     session = begin(asked, data)
     epsilon, bits = session.allowance.epsilon, session.allowance.bits
     check_max_rows(max_rows)
@@ -150,10 +150,10 @@ def dp_curve(
         privacy=privacy,
         notes=(
             *about_events(found.exits, math.sqrt(found.variances[0])),
-            *about_rows(unit, max_rows, "standard errors treat rows as independent"),
-            *about_stratum(session.payer.stratum, unit),
-            *about_columns(problem.schema),
-            *about_privacy(epsilon, 0.0, None),
+            *about.rows(unit, max_rows, "standard errors treat rows as independent"),
+            *about.stratum(session.payer.stratum, unit),
+            *about.columns(problem.schema),
+            *about.privacy(epsilon, 0.0, None),
             *unwritten,
         ),
     )
@@ -219,3 +219,49 @@ def _labels(groups: Mapping[str, tuple[Level, ...]]) -> tuple[str, ...]:
     combined = itertools.product(*([f"{name}={level}" for level in levels]
                                    for name, levels in groups.items()))  # fmt: skip
     return tuple(", ".join(parts) or "all" for parts in combined)
+
+
+def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Problem:
+    """Return a problem with time as response, and start, event and what is on the right in X."""
+    if isinstance(session.data, ModelMatrix):
+        return session.pose()
+    if _UNNAMED.search(surv.right):
+        raise FormulaError(f"{surv.right!r} must name the {wanted}", *advice)
+    right = {str(term) for term in read_terms(surv.right)} - {"1"}
+    problem = session.pose(surv.columns)
+    own = " + ".join(f"I({part})" for part in (surv.start, surv.time, surv.event) if part)
+    # The time of entry may be a covariate: the age at which somebody enters.
+    twice = right & {surv.time, surv.event, *(str(term) for term in read_terms(own))}
+    if twice:
+        why = f"{min(twice)!r} is in Surv() and on the right too"
+        raise FormulaError(why, "leave it out, or make a column of it before the call")
+    for part in (surv.start, surv.event):
+        dummies = [name for name in problem.terms.names if name.startswith(f"I({part})[T.")]
+        if dummies:
+            level = dummies[-1].removeprefix(f"I({part})[T.")[:-1]
+            why = f"{part!r} in Surv() has levels, and must be one number in each row"
+            raise FormulaError(why, f"write Surv({surv.time}, {part} == {level!r})")
+    return problem
+
+
+def edges_of(cuts: object, start: object, most: int = 1000) -> Doubles:
+    """Return where the public intervals of time end, the first being the beginning of all."""
+    wanted = f"increasing finite numbers, at most {most}"
+    like = (*write("cuts", [90, 180, 365]), ", for example")
+    several = isinstance(cuts, Iterable) and not isinstance(cuts, (str, bytes, Mapping))
+    several &= getattr(cuts, "ndim", 1) > 0
+    # One more than there may be: an iterable need not end.
+    values: list[Any] = list(itertools.islice(cuts, most + 1)) if several else []  # type: ignore[call-overload]
+    numbers = 0 < len(values) <= most and all(map(_real, values))
+    if not numbers or any(a >= b for a, b in itertools.pairwise(values)):
+        raise unusable("cuts", wanted, cuts, like)
+    if not _real(start) or not start < values[0]:
+        wanted = f"a number below the first cut, {values[0]:g}"
+        raise unusable(
+            "start", wanted, start, write("start", ...), "leave out cuts that are not above it"
+        )
+    return np.array([start, *values], dtype=np.float64)
+
+
+def _real(value: object) -> bool:
+    return is_number(value) and math.isfinite(value)

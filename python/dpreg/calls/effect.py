@@ -11,7 +11,7 @@ import numpy as np
 from dpreg.base.families import Family
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
-from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
+from dpreg.calls import about
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.calls.treatment import Arms, names_of_arms, options_of, with_bounds, with_treatment
@@ -131,11 +131,8 @@ def dp_effect(
     >>> bool(abs(found.effect + 5) < 1)
     True
     """
-    asked = Request(
-        call="dp_effect", formula=formula, eps=eps, delta=delta, family=family, levels=levels,
-        bounds=bounds, unit=unit, max_rows=max_rows, budget=budget, memory=memory, rng=rng,
-        method=Arms(treatment, method, propensity, overlap),
-    )  # fmt: skip
+    arms = Arms(treatment, method, propensity, overlap)
+    asked = Request.of("dp_effect", locals(), method=arms)
     session = begin(asked, data)
     spending, claim = session.allowance, (session.allowance.epsilon, session.allowance.delta)
     options = options_of(asked)
@@ -162,12 +159,12 @@ def dp_effect(
             units=outcome.units, privacy=privacy,
         )  # fmt: skip
     notes = (
-        *about_privacy(*claim, outcome.units / options.max_rows),
+        *about.privacy(*claim, outcome.units / options.max_rows),
         *unwritten,
         *_about_estimate(outcome, options),
-        *about_columns(problem.schema),
-        *about_rows(unit, options.max_rows, "max_rows= allows more, with more noise"),
-        *about_stratum(session.payer.stratum, unit),
+        *about.columns(problem.schema),
+        *about.rows(unit, options.max_rows, "max_rows= allows more, with more noise"),
+        *about.stratum(session.payer.stratum, unit),
     )
     return DPEffect(
         formula=label,

@@ -8,16 +8,8 @@ from typing import Any
 
 from dpreg.base.errors import Argument, ArgumentError, FormulaError, Setting, leave_out
 from dpreg.base.families import NegativeBinomial, family_from, with_link
+from dpreg.calls import about
 from dpreg.calls.chosen import bounds_for, of_units, option_of
-from dpreg.calls.notes import (
-    about_coding,
-    about_columns,
-    about_extras,
-    about_privacy,
-    about_response,
-    about_stratum,
-    about_units,
-)
 from dpreg.calls.request import Request
 from dpreg.calls.session import begin
 from dpreg.calls.starts import about_start, completed, public_start_of, start_for
@@ -99,17 +91,17 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
         return result
     by = getattr(selector, "name", "")
     notes = (
-        *about_privacy(*claim, outcome.units),
+        *about.privacy(*claim, outcome.units),
         *unwritten,
-        *about_response(terms.response, family, problem.schema),
-        *about_coding(terms.response, family, problem.schema, _error_of_intercept(result)),
+        *about.response(terms.response, family, problem.schema),
+        *about.coding(terms.response, family, problem.schema, _error_of_intercept(result)),
         *selection.notes,
         *result.notes,
-        *about_columns(problem.schema),
-        *about_units(unit, selector, by, "to choose columns, "),
-        *about_units(unit, chosen, used),
-        *about_extras(spending.extras),
-        *about_stratum(session.payer.stratum, unit),
+        *about.columns(problem.schema),
+        *about.units(unit, selector, by, "to choose columns, "),
+        *about.units(unit, chosen, used),
+        *about.extras(spending.extras),
+        *about.stratum(session.payer.stratum, unit),
         *about_start(start),
     )
     schema = schema_to_dict(problem.schema)

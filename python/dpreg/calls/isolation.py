@@ -36,20 +36,21 @@ def unheard() -> Iterator[None]:
     silent = io.StringIO()
     with (
         _TURN,
-        _unlogged(),
         open(os.devnull, "wb") as nowhere,
         redirected(1, nowhere.fileno()),
         redirected(2, nowhere.fileno()),
-        warnings.catch_warnings(),
+        warnings.catch_warnings(action="ignore"),
         np.errstate(all="ignore"),
         contextlib.redirect_stdout(silent),
         contextlib.redirect_stderr(silent),
     ):
-        warnings.simplefilter("ignore")
+        level = logging.root.manager.disable
+        logging.disable(sys.maxsize)
         try:
             yield
         finally:
             _flush()
+            logging.disable(level)
 
 
 @contextlib.contextmanager
@@ -90,16 +91,6 @@ def stopping() -> Iterator[Callable[[], bool]]:
         yield stopped.is_set
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _unlogged() -> Iterator[None]:
-    level = logging.root.manager.disable
-    logging.disable(sys.maxsize)
-    try:
-        yield
-    finally:
-        logging.disable(level)
 
 
 @contextlib.contextmanager

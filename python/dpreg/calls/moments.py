@@ -10,8 +10,8 @@ from typing import Any
 from dpreg.base.errors import FormulaError, unusable
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
+from dpreg.calls import about
 from dpreg.calls.chosen import rows_fitted
-from dpreg.calls.notes import about_columns, about_privacy, about_rows, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, Session, begin
 from dpreg.data.bounds import Bounds, checked_bounds, column_pairs
@@ -143,10 +143,10 @@ def dp_moments(
         schema=schema_to_dict(problem.schema),
         notes=(
             *([f"the scale is not estimable at this eps: {', '.join(lost)}"] if lost else ()),
-            *about_rows(unit, rows, "standard errors treat rows as independent"),
-            *about_stratum(session.payer.stratum, unit),
-            *about_columns(problem.schema),
-            *about_privacy(spending.epsilon, spending.delta, found.scales.units),
+            *about.rows(unit, rows, "standard errors treat rows as independent"),
+            *about.stratum(session.payer.stratum, unit),
+            *about.columns(problem.schema),
+            *about.privacy(spending.epsilon, spending.delta, found.scales.units),
             *unwritten,
         ),
     )

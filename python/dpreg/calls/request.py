@@ -55,12 +55,16 @@ class Request:
             object.__setattr__(self, "levels", kept)
 
     @classmethod
-    def of(cls, call: str, given: Mapping[str, Any]) -> Self:
+    def of(cls, call: str, given: Mapping[str, Any], **instead: Any) -> Self:
         """Return the request of a public function: its arguments, as `locals()` has them at first.
 
-        `data` is left out.
+        What is no field is left out: `data`, and what `method` describes.
+
+        instead: of fields that are no arguments of the function, or other ones.
         """
-        return cls(call=call, **{name: each for name, each in given.items() if name != "data"})
+        asked = {**given, **instead}
+        known = [each.name for each in fields(cls) if each.name in asked]
+        return cls(call=call, **{name: asked[name] for name in known})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for certificates and ledgers: what is not the default.

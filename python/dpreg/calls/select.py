@@ -8,8 +8,8 @@ from typing import Any
 
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
+from dpreg.calls import about
 from dpreg.calls.chosen import bounds_for, of_units, option_of
-from dpreg.calls.notes import about_columns, about_privacy, about_stratum, about_units
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.data.bounds import Bounds
@@ -121,10 +121,10 @@ def selected(request: Request, data: Any) -> SelectionResult:
         units=found.units,
         notes=(
             *found.notes,
-            *about_units(unit, selector, selector.name, option=option),
-            *about_stratum(session.payer.stratum, unit),
-            *about_columns(problem.schema),
-            *about_privacy(*claim, found.units),
+            *about.units(unit, selector, selector.name, option=option),
+            *about.stratum(session.payer.stratum, unit),
+            *about.columns(problem.schema),
+            *about.privacy(*claim, found.units),
             *unwritten,
         ),
         privacy=privacy,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from dpreg.base.errors import ArgumentError, FormulaError, leave_out, unusable
+from dpreg.calls import about
 from dpreg.calls.chosen import bounds_for, rows_fitted
 from dpreg.calls.fit import published
-from dpreg.calls.notes import about_columns, about_privacy, about_stratum
 from dpreg.calls.request import Request
 from dpreg.calls.session import Session
 from dpreg.data.changed_rows import clipped
@@ -71,12 +71,12 @@ class Stacked:
         if isinstance(result, NotReleased):
             return result
         notes = (
-            *about_privacy(*claim, outcome.units / self.max_rows),
+            *about.privacy(*claim, outcome.units / self.max_rows),
             *unwritten,
             *result.notes,
-            *about_columns(problem.schema),
+            *about.columns(problem.schema),
             *self.notes,
-            *about_stratum(session.payer.stratum, asked.unit),
+            *about.stratum(session.payer.stratum, asked.unit),
         )
         return replace(result, schema=schema_to_dict(problem.schema), notes=notes)
 

@@ -11,10 +11,10 @@ from dpreg.base.errors import ArgumentError, FormulaError, add, leave_out, unusa
 from dpreg.base.families import COUNTING
 from dpreg.base.keywords import hinted
 from dpreg.base.levels import Level
+from dpreg.calls.curve import edges_of, posed
 from dpreg.calls.request import Request
 from dpreg.calls.session import Payer, begin
 from dpreg.calls.stacked import Stacked, bounded, check_columns, rows_of_a_unit
-from dpreg.calls.times import edges_of, posed
 from dpreg.data.bounds import Bounds
 from dpreg.data.containers import check_column
 from dpreg.data.design import Design, Terms
@@ -154,12 +154,8 @@ def dp_survival(
     """
     edges = edges_of(cuts, start, _MOST_CUTS)
     varying = _listed(time_varying)
-    asked = Request(
-        call="dp_survival", formula=formula, eps=eps, delta=delta, levels=levels, bounds=bounds,
-        unit=unit, max_rows=max_rows, weights=weights, weight_limit=weight_limit, budget=budget,
-        memory=memory, rng=rng,
-        method=Hazards(tuple(edges[1:].tolist()), float(edges[0]), strata, varying),
-    )  # fmt: skip
+    hazards = Hazards(tuple(edges[1:].tolist()), float(edges[0]), strata, varying)
+    asked = Request.of("dp_survival", locals(), start=None, method=hazards)
     session = begin(asked, data)
     intervals = len(edges) - 1
     rows = rows_of_a_unit(asked, intervals, f"{intervals} intervals")

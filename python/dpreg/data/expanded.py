@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.passes import passed
-from dpreg.data.block_sums import sum_of_blocks
-from dpreg.data.design import Design, Terms
-from dpreg.data.observations import ByBlock, InMemory, Made, Observations, Statistic
+from dpreg.data.design import Design, Terms, Units
+from dpreg.data.observations import ByBlock, InMemory, Made, Observations, Statistic, sum_of_blocks
 from dpreg.data.spool import Spool
-from dpreg.data.units import Units
 from dpreg.privacy.sealed import opened
 
 # Regressors and response of records; returns those of rows, record after record, and how many are

@@ -81,18 +81,13 @@ def _polars_source(frame: Any) -> RowSource:
 
 
 def _polars_column(name: str, kind: Any) -> Column:
+    """Return what is public about a column: an Enum declares levels, of others Arrow has a type."""
     if kind == pl.Enum:
         return Column(name, "categorical", tuple(kind.categories.to_list()), holds="text")
-    # Arrow has no integers of 128 bits.
-    if (kind.is_numeric() and not str(kind).endswith("128")) or kind == pl.Boolean:
-        return Column(name, "numeric", holds="numbers", truth=kind == pl.Boolean)
-    if kind in (pl.String, pl.Categorical):
-        # A Categorical lists what occurs in the data.
-        return Column(name, "text", holds="text")
-    named = ((pl.Date, "dates"), (pl.Time, "times"), (pl.Datetime, "timestamps"),
-             (pl.Duration, "durations"), (pl.Binary, "bytes"), (pl.Null, "nothing"))  # fmt: skip
-    word = next((word for known, word in named if kind == known), "values of another type")
-    return Column(name, "other", holds="lists" if kind.is_nested() else word)
+    # Arrow has no integers of 128 bits, and addresses for Python's objects.
+    if kind == pl.Object or str(kind).endswith("128"):
+        return Column(name, "other", holds="values of another type")
+    return arrow_column(name, pl.Series(dtype=kind).to_arrow().type)
 
 
 def _pandas_source(frame: Any) -> RowSource:

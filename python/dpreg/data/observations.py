@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Sums
 from dpreg.base.errors import ArgumentError, Words, leave_out, unusable
 from dpreg.base.options import is_number
 from dpreg.base.passes import passed
-from dpreg.data.block_sums import sum_of_parts
 from dpreg.data.spool import Spool, why_no_file
 from dpreg.privacy.sealed import Counts, Sealed
 
@@ -23,6 +26,8 @@ from dpreg.privacy.sealed import Counts, Sealed
 _Sealed = Sealed[Any] | tuple[Sealed[Any], ...]
 Made_co = TypeVar("Made_co", covariant=True, bound=_Sealed)
 Made = TypeVar("Made", bound=_Sealed)
+Block = TypeVar("Block")
+Result = TypeVar("Result")
 
 _LEAST_MEMORY = 1e6
 
@@ -88,6 +93,54 @@ class Observations(Totals, Protocol):
         """Return these regressors only."""
 
 
+def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterator[Result]:
+    """Yield what is made of each block, in their order.
+
+    The first has all processors to itself, and of others each has one: that they share a block
+    costs more than they gain, as blocks are small.
+
+    of: called in other threads.
+    """
+    rest, workers = iter(blocks), os.cpu_count() or 1
+    for first in itertools.islice(rest, 1):
+        yield of(first)
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(workers, initializer=_core.use_threads, initargs=(1,)) as pool:
+        for block in rest:
+            try:
+                waiting.append(pool.submit(of, block))
+            except RuntimeError:  # no thread is to be had
+                waiting.append(Future())
+                waiting[-1].set_result(of(block))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def sum_of_parts(
+    parts: Iterable[Callable[[], Iterable[Block]]], of: Callable[[Block], Sums]
+) -> Sums:
+    """As `sum_of_blocks`, of blocks that are read where they are added up, a few at a time."""
+    return sum_of_blocks(parts, lambda part: _sum(map(of, part())))
+
+
+def sum_of_blocks(blocks: Iterable[Block], of: Callable[[Block], Sums]) -> Sums:
+    """Add up what blocks add, of which there is one at least.
+
+    Exact integers, so that neither the order of the blocks nor what is done at the same time can be
+    seen in the sum.
+    """
+    return _sum(of_blocks(blocks, of))
+
+
+def _sum(parts: Iterator[Sums]) -> Sums:
+    total = next(parts)
+    for sums in parts:
+        total += sums
+    return total
+
+
 class ByBlock:
     """What `Observations` can be asked of, for rows that are best read block after block."""
 
@@ -150,26 +203,16 @@ class _Spooled(ByBlock):
     spool: Spool[tuple[Doubles, Doubles]]
     count: int
     memory: float
-    kept: list[int] | None = None
     local: bool = True
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        for block in self.spool:
-            yield self._of_kept(block)
+        yield from self.spool
 
     def total(self, statistic: Statistic[Made]) -> Made:
         # There is a block: nothing else would not have fitted in memory.
-        sums = sum_of_parts(self.spool.parts(), lambda block: statistic(*self._of_kept(block)))
+        sums = sum_of_parts(self.spool.parts(), lambda block: statistic(*block))
         passed()
         return statistic.seal(sums)
-
-    def _of_kept(self, block: tuple[Doubles, Doubles]) -> tuple[Doubles, Doubles]:
-        X, y = block
-        return (X if self.kept is None else np.ascontiguousarray(X[:, self.kept])), y
-
-    def columns(self, kept: list[int]) -> _Spooled:
-        places = kept if self.kept is None else [self.kept[j] for j in kept]
-        return _Spooled(self.spool, self.count, self.memory, places)
 
 
 class Collector:

@@ -10,10 +10,9 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import unusable, write
 from dpreg.base.options import is_whole
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design, Terms, Units, unit_means
 from dpreg.data.expanded import by_group
 from dpreg.data.observations import Collector, Observations
-from dpreg.data.units import Units, unit_means
 from dpreg.privacy.sealed import Counts, opened
 
 _MOST_ROWS = 10**5

@@ -102,8 +102,7 @@ class SourceError(RuntimeError):
 def quietly(call: Callable[..., Any], *arguments: Any) -> Any:
     """Call something of another library; what it says, or warns of, may be about a record."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return call(*arguments)
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise

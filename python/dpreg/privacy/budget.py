@@ -230,7 +230,7 @@ class Budget(Spendable):
         """Draw what each release took, and what is left; needs matplotlib."""
         charges = self.charges
         name, shares = shares_of(self.account.accounting, charges)
-        return drawn("plot_shares", [c.label for c in charges], shares, name, repr(self), ax)
+        return drawn("plans.plot_shares", [c.label for c in charges], shares, name, repr(self), ax)
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>\n" + self.to_frame().to_html(na_rep="")

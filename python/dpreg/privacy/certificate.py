@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from dpreg.base.later import pd
 from dpreg.base.text import counted
@@ -97,6 +97,8 @@ class Certificate:
         The arguments of the call that are not the defaults, without the data.
     """
 
+    _derived: ClassVar[tuple[str, ...]] = ("claim",)
+
     mechanism: str
     epsilon: float
     delta: float
@@ -126,14 +128,6 @@ class Certificate:
     def to_json(self) -> str:
         """Return the certificate as JSON."""
         return json.dumps(self.to_dict(), indent=2)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Certificate:
-        """Read what `to_dict` wrote."""
-        fields = {k: v for k, v in data.items() if k != "claim"}
-        fields["parts"] = tuple(Part(**part) for part in data["parts"])
-        fields["public"] = tuple(data["public"])
-        return cls(**fields)
 
     @property
     def brief(self) -> str:

@@ -25,21 +25,22 @@ def from_sexp(value: Any) -> Any:
         items = [from_sexp(item) for item in value]
         names = value.names
         return items if names is ri.NULL else dict(zip(names, items, strict=True))
-    if isinstance(value, ri.StrSexpVector):
-        return _scalar_or_list([None if v is ri.NA_Character else str(v) for v in value])
-    if isinstance(value, ri.BoolSexpVector):
-        return _scalar_or_list([None if v is ri.NA_Logical else bool(v) for v in value])
-    if isinstance(value, ri.IntSexpVector):
-        return _scalar_or_list([None if v is ri.NA_Integer else int(v) for v in value])
-    if isinstance(value, ri.FloatSexpVector):
-        return _scalar_or_list([float(v) for v in value])
     if isinstance(value, ri.SexpClosure):
         return lambda *arguments: from_sexp(value(*map(to_sexp, arguments)))
+    for kind, missing, plain in _VECTORS:
+        if isinstance(value, kind):
+            found = [None if v is missing else plain(v) for v in value]
+            return found[0] if len(found) == 1 else found
     raise TypeError(f"cannot use an R value of type {type(value).__name__}")
 
 
-def _scalar_or_list(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else values
+# What is missing in a vector of R, and what its entries are in Python; NA is a NaN among doubles.
+_VECTORS: tuple[tuple[Any, object, Callable[[Any], Any]], ...] = (
+    (ri.StrSexpVector, ri.NA_Character, str),
+    (ri.BoolSexpVector, ri.NA_Logical, bool),
+    (ri.IntSexpVector, ri.NA_Integer, int),
+    (ri.FloatSexpVector, (), float),
+)
 
 
 def to_sexp(value: Any) -> Any:

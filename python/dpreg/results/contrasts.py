@@ -53,8 +53,7 @@ class Contrasts(Shown):
     @property
     def tvalue(self) -> Doubles:
         """(effect - null) / sd."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((self.effect - self.null) / self.sd)
+        return self._columns()["z"]
 
     @property
     def statistic(self) -> Doubles:
@@ -64,27 +63,20 @@ class Contrasts(Shown):
     @property
     def pvalue(self) -> Doubles:
         """Two-sided, one for each row."""
-        return self.law.p_values(np.nan_to_num(self.tvalue))
+        return self._columns()["P>|z|"]
 
     def conf_int(self, alpha: float = 0.05) -> Doubles:
         """Intervals that cover each combination with probability 1 - `alpha`, shape (q, 2)."""
-        margin = self.law.critical_value(check_alpha(alpha)) * self.sd
-        return np.column_stack([self.effect - margin, self.effect + margin])
+        found = self._columns(alpha)
+        return np.column_stack([found["lower"], found["upper"]])
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """One row for each combination: coef, std err, z, P>|z|, lower, upper."""
-        lower, upper = self.conf_int(alpha).T
-        return pd.DataFrame(
-            {
-                "coef": self.effect,
-                "std err": self.sd,
-                "z": self.tvalue,
-                "P>|z|": self.pvalue,
-                "lower": lower,
-                "upper": upper,
-            },
-            index=pd.Index(self.labels, name="contrast"),
-        )
+        table = {"coef": self.effect, "std err": self.sd, **self._columns(alpha)}
+        return pd.DataFrame(table, index=pd.Index(self.labels, name="contrast"))
+
+    def _columns(self, alpha: float = 0.05) -> dict[str, Doubles]:
+        return wald_columns(self.effect, self.sd, self.law, check_alpha(alpha), self.null)
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the table, printable as text, HTML and LaTeX."""
@@ -140,10 +132,15 @@ class WaldTest:
         return self.summary()
 
 
-def wald_columns(effect: Doubles, error: Doubles, law: TailLaw, alpha: float) -> dict[str, Doubles]:
-    """Return z, its p-value and the limits of level 1 - `alpha`; NaN where there is no error."""
+def wald_columns(
+    effect: Doubles, error: Doubles, law: TailLaw, alpha: float, null: Doubles | float = 0.0
+) -> dict[str, Doubles]:
+    """Return z, its p-value and the limits of level 1 - `alpha`; NaN where there is no error.
+
+    null: what each effect is tested to be.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio, margin = effect / error, law.critical_value(alpha) * error
+        ratio, margin = (effect - null) / error, law.critical_value(alpha) * error
     p_values = np.where(np.isnan(ratio), np.nan, law.p_values(np.nan_to_num(ratio)))
     return {"z": ratio, "P>|z|": p_values, "lower": effect - margin, "upper": effect + margin}
 

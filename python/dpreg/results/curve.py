@@ -247,8 +247,7 @@ class DPCurve(Saved):
         self, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
     ) -> Axes:
         """Draw the curves with bands, and numbers at risk as released; needs matplotlib."""
-        limits = "simultaneous" if simultaneous else "pointwise"
-        return drawn("plot_curve", self, ax, alpha, limits)
+        return drawn("curves.plot_curve", self, ax, alpha, simultaneous)
 
     def summary(self, alpha: float = 0.05, *, simultaneous: bool = False) -> Summary:
         """Return the curves, means and the test, printable as text, HTML and LaTeX."""

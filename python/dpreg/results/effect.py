@@ -165,7 +165,7 @@ class DPEffect(Saved):
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the mean of each arm and the effect, with intervals; needs matplotlib."""
-        return drawn("plot_effect", self, ax, alpha)
+        return drawn("coefficients.plot_effect", self, ax, alpha)
 
     def summary(self, alpha: float = 0.05) -> Summary:
         """Return the table, printable as text, HTML and LaTeX."""

@@ -256,15 +256,15 @@ class DPResults(Saved, LinearTests):
 
     def plot_residuals(self, ax: Axes | None = None) -> Axes:
         """Draw noisy numbers of rows by fitted mean and residual; needs ``diagnostics=True``."""
-        return drawn("plot_residuals", self, ax)
+        return drawn("diagnostics.plot_residuals", self, ax)
 
     def plot_qq(self, ax: Axes | None = None) -> Axes:
         """Draw quantiles of residuals against normal ones; needs ``diagnostics=True``."""
-        return drawn("plot_qq", self, ax)
+        return drawn("diagnostics.plot_qq", self, ax)
 
     def plot_calibration(self, ax: Axes | None = None) -> Axes:
         """Draw observed against predicted shares of a binomial family, with intervals."""
-        return drawn("plot_calibration", self, ax)
+        return drawn("diagnostics.plot_calibration", self, ax)
 
     @hinted("plot")
     def plot(
@@ -280,7 +280,7 @@ class DPResults(Saved, LinearTests):
         terms : str or sequence of str, optional
             Which coefficients, in this order.  Default: all but the intercept.
         """
-        return drawn("plot_coefficients", self, ax, alpha, terms)
+        return drawn("coefficients.plot_coefficients", self, ax, alpha, terms)
 
     @hinted("summary")
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:

@@ -14,7 +14,7 @@ from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.results import moment_models
 from dpreg.results.contrasts import WaldTest
-from dpreg.results.document import Saved
+from dpreg.results.document import Saved, check_schema
 from dpreg.results.fit import DPResults
 from dpreg.results.models import Model, Models
 from dpreg.results.summary import Summary
@@ -187,7 +187,7 @@ class DPMoments(Saved, Models):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the correlations; needs matplotlib."""
-        return drawn("plot_correlations", self, ax)
+        return drawn("coefficients.plot_correlations", self, ax)
 
     def summary(self) -> Summary:
         """Return means, deviations and correlations of clipped rows; text, HTML and LaTeX."""
@@ -199,6 +199,7 @@ class DPMoments(Saved, Models):
 
     @classmethod
     def _check(cls, data: Mapping[str, Any]) -> None:
+        check_schema(data["schema"])
         d, k = len(data["names"]), len(data["used"])
         shapes = {
             "trusted": (d,), "centre": (k,), "scale": (k,), "basis": (k + 1, k + 1),

@@ -1,16 +1,17 @@
 """The other outcome of a mechanism: it declined."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from dpreg.base.errors import Face, Words, python, told
+from dpreg.base.errors import Face, python, told
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, privacy_note
 
 
-@dataclass(init=False, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class NotReleased(Saved, Exception):  # noqa: N818
     """The mechanism declined to release; the budget is spent and nothing else is revealed.
 
@@ -42,34 +43,22 @@ class NotReleased(Saved, Exception):  # noqa: N818
 
     _document = ("this does not say that a mechanism declined", "dpreg_not_released", 1)
 
-    advice: str
+    advice: Any  # Words when it is made.
     formula: str
     method: str
     reason: str
     units: float
     privacy: Certificate
-    selected: tuple[str, ...] | None
+    selected: tuple[str, ...] | None = None
 
-    def __init__(
-        self,
-        *,
-        formula: str,
-        method: str,
-        reason: str,
-        advice: Words,
-        units: float,
-        privacy: Certificate,
-        selected: tuple[str, ...] | None = None,
-    ) -> None:
-        super().__init__(f"not released: {reason}; {told(advice)}")
-        self.formula = formula
-        self.method = method
-        self.reason = reason
-        self.advice = told(advice)
-        self._words = advice
-        self.units = units
-        self.privacy = privacy
-        self.selected = selected
+    def __post_init__(self) -> None:
+        self._words, self.advice = self.advice, told(self.advice)
+        self.args = (f"not released: {self.reason}; {self.advice}",)
+
+    @classmethod
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        if not isinstance(data["advice"], str):
+            raise ValueError("advice is not a text")
 
     @property
     def released(self) -> bool:

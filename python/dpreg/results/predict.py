@@ -39,18 +39,12 @@ def schema_to_dict(schema: Schema) -> dict[str, dict[str, Any]]:
 
 def schema_from_dict(data: Mapping[str, Mapping[str, Any]]) -> Schema:
     """Read what `schema_to_dict` wrote."""
-    return Schema(
-        {
-            name: Column(
-                name,
-                c["kind"],
-                None if c["levels"] is None else tuple(c["levels"]),
-                c["ordered"],
-                bounds=tuple(c["bounds"]) if "bounds" in c else None,
-            )
-            for name, c in data.items()
-        }
-    )
+    columns = {}
+    for name, c in data.items():
+        levels, bounds = (tuple(c[key]) if c.get(key) is not None else None
+                          for key in ("levels", "bounds"))  # fmt: skip
+        columns[name] = Column(name, c["kind"], levels, c["ordered"], bounds=bounds)
+    return Schema(columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.base.documents import parsed, read_fields, reading
 from dpreg.base.keywords import hinted
 from dpreg.results.contrasts import errors_where_known
-from dpreg.results.document import parsed, read_fields, reading
 from dpreg.results.fit import DPResults
 from dpreg.results.predict import NewRows, design_rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
@@ -15,12 +16,11 @@ from dpreg.base.families import POISSON
 from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.data.formula.surv import SurvFormula
-from dpreg.data.periods import EXPOSURE, Periods
+from dpreg.data.periods import EXPOSURE, WHOLE, Periods
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import largest_error
 from dpreg.results.contrasts import WaldTest
 from dpreg.results.fit import DPResults
-from dpreg.results.fitted_periods import FittedPeriods
 from dpreg.results.predict import term_columns
 from dpreg.results.stacked import StackedResults
 from dpreg.results.summary import Summary, summarize
@@ -28,6 +28,57 @@ from dpreg.results.summary import Summary, summarize
 _TITLE, _NAMES = "Proportional Hazards", tuple[str, ...]
 # Larger cumulative hazards are certain events, and smaller ones none.
 _FARTHEST = 700.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedPeriods(Periods):
+    """The intervals of a fit, and who left in them."""
+
+    # Noisy numbers, for each stratum and interval: of events, of records censored inside the
+    # interval and at its end; and, with delayed entry, of those that entered at its beginning and
+    # inside it.
+    exits: tuple[float, ...] = ()
+
+    @property
+    def table(self) -> Doubles:
+        """The same, shape (strata, K, 3 or 5)."""
+        return np.array(self.exits).reshape(1 + len(self.strata), self.count, -1)
+
+    @property
+    def at_risk(self) -> Doubles:
+        """Noisy number at risk at the beginning of each interval, of all strata."""
+        exits, entries = np.split(self.table.sum(axis=0), [3], axis=1)
+        left = np.concatenate([[0.0], exits.sum(axis=1).cumsum()[:-1]])
+        if not entries.size:
+            return np.asarray(exits.sum() - left)
+        inside = np.concatenate([[0.0], entries[:-1, 1].cumsum()])
+        return np.asarray(entries[:, 0].cumsum() + inside - left)
+
+    def per_unit_of_time(self, estimates: Doubles, covariance: Doubles | None) -> Doubles:
+        """Return coefficients of hazards per unit of time, from those of shares of intervals.
+
+        What is 0 without a standard error stays that.
+        """
+        lengths = np.log(np.diff(self.edges))
+        shift = np.zeros(len(estimates))
+        shift[0] = math.log(WHOLE) - lengths[0]
+        later = 1 + len(self.covariates) + len(self.varying)
+        shift[later : later + self.count - 1] = lengths[0] - lengths[1:]
+        if covariance is not None:
+            shift[(estimates == 0) & np.isnan(np.diag(covariance))] = 0.0
+        return np.asarray(estimates + shift)
+
+    def reference(self, *, exp: bool = False) -> str:
+        """Say with what coefficients compare, or their exponentials."""
+        begin, end = (f"{edge:.12g}" for edge in self.edges[:2])
+        where = ", in the first of the strata" if self.strata else ""
+        note = (
+            f"Reference: the intercept is the {'' if exp else 'log '}hazard per unit of time in "
+            f"({begin}, {end}] where covariates are 0 or at reference levels{where}"
+        )
+        if self.count == 1:
+            return f"{note}."
+        return f"{note}; interval[T.t] compares the hazard in the interval up to t with it."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,8 +236,7 @@ class DPSurvival(StackedResults):
         self, data: Any, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
     ) -> Axes:
         """Draw the curves of `predict_survival` with bands, which it names; needs matplotlib."""
-        limits = "simultaneous" if simultaneous else "pointwise"
-        return drawn("plot_survival", self, data, ax, alpha, limits)
+        return drawn("curves.plot_survival", self, data, ax, alpha, simultaneous)
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:
         """Return the table, printable as text, HTML and LaTeX; ``exp=True``: hazard ratios."""

@@ -214,18 +214,13 @@ def _is_text(given: Any) -> bool:
 def _parsed(given: Any, names: tuple[str, ...]) -> tuple[Doubles, Doubles]:
     from patsy import DesignInfo
 
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise _no_coefficient(str(unknown[0]), names)
-        rows = [[float(name == other) for other in names] for name in given]
-        return np.array(rows).reshape(-1, len(names)), _numbers(list(given.values()))
-    text = given if isinstance(given, str) else list(given)
+    texts = given if isinstance(given, str | Mapping) else list(given)
     try:
-        found = DesignInfo(names).linear_constraint(text)
+        found = DesignInfo(names).linear_constraint(texts)
     except Exception:  # patsy raises several kinds, on a text that is not private
         known = {piece for name in names for piece in (name, *_pieces(name))}
-        for word in _pieces(given if isinstance(given, str) else ",".join(given)):
+        text = given if isinstance(given, str) else ",".join(map(str, given))
+        for word in map(str, given) if isinstance(given, Mapping) else _pieces(text):
             if word not in known and any(map(str.isalpha, word)) and not word[0].isdigit():
                 raise _no_coefficient(word, names) from None
         raise ArgumentError(_ARGUMENT, f"cannot read {shown(given)}", _LIKE) from None

@@ -27,8 +27,7 @@ _ACROSS = 1001
 @contextmanager
 def quiet() -> Iterator[None]:
     """What numpy and pandas say about odd cells must not be heard."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         yield
 
 

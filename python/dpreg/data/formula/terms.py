@@ -15,21 +15,8 @@ from typing import Any
 
 from dpreg.base.errors import FormulaError
 from dpreg.base.levels import Level
+from dpreg.data.formula import functions
 from dpreg.data.formula.basis_terms import needs_interval
-from dpreg.data.formula.functions import (
-    FOREIGN,
-    LEARNS_FROM_DATA,
-    MAKE_IT,
-    OTHER_ROWS,
-    ROW_FUNCTIONS,
-    SUMMARIES,
-    RowFunction,
-    about,
-    is_long,
-    refusal,
-    why_not,
-    without_interval,
-)
 from dpreg.data.schema import Schema, such_bounds
 
 _CONTRASTS = {"Treatment", "Sum", "Helmert", "Diff", "Poly"}
@@ -92,13 +79,13 @@ def check_basis(basis: Basis, schema: Schema) -> None:
     """Refuse a basis whose interval is not public."""
     if len(basis.variables) != 1:
         why = f"{basis.function}() has several columns, whose bounds do not give its interval"
-        raise refusal(basis.term, why, LEARNS_FROM_DATA[basis.function])
+        raise functions.refusal(basis.term, why, functions.LEARNS_FROM_DATA[basis.function])
     (name,) = basis.variables
     column = schema[name]
     if column.levels is None and column.bounds is None:
         bounds = (*such_bounds(name), " with public limits")
-        other = without_interval(basis.term, basis.function, name)
-        raise refusal(basis.term, OTHER_ROWS, bounds, other)
+        other = functions.without_interval(basis.term, basis.function, name)
+        raise functions.refusal(basis.term, functions.OTHER_ROWS, bounds, other)
 
 
 def _is_offset(function: ast.expr) -> bool:
@@ -118,7 +105,7 @@ class _Reader:
         self.jumps = False
 
     def refuse(self, why: str, instead: str) -> FormulaError:
-        return refusal(self.term, why, instead)
+        return functions.refusal(self.term, why, instead)
 
     def read(self, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and self.called(node.func) == "C":
@@ -143,7 +130,7 @@ class _Reader:
                 self.read_row(left)
                 self.read_row(right)
                 self.jumps |= isinstance(node.op, ast.FloorDiv | ast.Mod)
-                if isinstance(node.op, ast.Pow) and is_long(left, right):
+                if isinstance(node.op, ast.Pow) and functions.is_long(left, right):
                     why = "a power of numbers needs a plain exponent of at most 1,000"
                     raise self.refuse(why, "write the number itself")
             case ast.Compare(left=left, ops=[_], comparators=[right]) if isinstance(
@@ -160,7 +147,7 @@ class _Reader:
             case ast.Call():
                 self.read_call(node)
             case _:
-                raise self.refuse(*why_not(node))
+                raise self.refuse(*functions.why_not(node))
 
     def read_compared(self, node: ast.expr) -> None:
         # A level may be a text.
@@ -174,21 +161,21 @@ class _Reader:
 
     def read_call(self, node: ast.Call) -> None:
         name = self.called(node.func)
-        if name not in ROW_FUNCTIONS:
+        if name not in functions.ROW_FUNCTIONS:
             learns = self.learns(name, node)
             if learns is not None:
                 raise learns
-            if name in FOREIGN:
-                why, instead = FOREIGN[name]
+            if name in functions.FOREIGN:
+                why, instead = functions.FOREIGN[name]
                 raise self.refuse(why, self.about_first(node, instead))
-            if name in SUMMARIES:
+            if name in functions.SUMMARIES:
                 raise self.refuse(f"{name}() reads all rows", "write the public number itself")
-            allowed = ", ".join(sorted(ROW_FUNCTIONS))
+            allowed = ", ".join(sorted(functions.ROW_FUNCTIONS))
             raise self.refuse(
                 f"{name}() is not known to work row by row",
-                f"use one of {allowed}, C() by itself, or {MAKE_IT}",
+                f"use one of {allowed}, C() by itself, or {functions.MAKE_IT}",
             )
-        known = ROW_FUNCTIONS[name]
+        known = functions.ROW_FUNCTIONS[name]
         self.jumps |= name in _WHOLE
         values = self.read_literals(name, known, node)
         for argument in node.args[: known.columns]:
@@ -200,7 +187,9 @@ class _Reader:
             read.read_row(node.args[0])
             self.bases.append(Basis(self.term, name, format_expr(node), tuple(read.variables)))
 
-    def read_literals(self, name: str, known: RowFunction, node: ast.Call) -> dict[str, Any]:
+    def read_literals(
+        self, name: str, known: functions.RowFunction, node: ast.Call
+    ) -> dict[str, Any]:
         """Everything but the columns must be a literal of its kind."""
         names = known.literals
         positional = node.args[known.columns :]
@@ -225,15 +214,17 @@ class _Reader:
         return values
 
     def learns(self, name: str, node: ast.Call) -> FormulaError | None:
-        if name not in LEARNS_FROM_DATA:
+        if name not in functions.LEARNS_FROM_DATA:
             return None
-        return self.refuse(OTHER_ROWS, self.about_first(node, LEARNS_FROM_DATA[name]))
+        return self.refuse(
+            functions.OTHER_ROWS, self.about_first(node, functions.LEARNS_FROM_DATA[name])
+        )
 
     def about_first(self, node: ast.Call, advice: str) -> str:
         """Return advice about the column that a call begins with, if it does."""
         match node.args:
             case [ast.Name(id=name), *_]:
-                return about(self.aliases.get(name, name), advice)
+                return functions.about(self.aliases.get(name, name), advice)
         return advice
 
     def called(self, function: ast.expr) -> str:
@@ -253,7 +244,7 @@ class _Reader:
             raise self.refuse("C() cannot be called like this", like)
         subject = arguments[0] if arguments else given.get("data")
         if not isinstance(subject, ast.Name):
-            raise self.refuse("C() takes a column", MAKE_IT)
+            raise self.refuse("C() takes a column", functions.MAKE_IT)
         column = self.aliases.get(subject.id, subject.id)
         self.variables[column] = None
         contrasts = arguments[1] if len(arguments) > 1 else given.get("contrasts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import special
@@ -18,6 +18,8 @@ _CLEAR = 2.0
 @dataclass(frozen=True, slots=True)
 class FitStats:
     """How far responses are from the line that was released."""
+
+    _unknown: ClassVar[bool] = True
 
     # Share of the variance of the response that the line explains; NaN if noise hides it.
     rsquared: float

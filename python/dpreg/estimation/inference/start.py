@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dpreg.base.arrays import Doubles, Flags
+from dpreg.base.documents import Document
 
-_FORMAT, _LARGEST = 2, 1e300
+_LARGEST = 1e300
 # Letters are sizes: d columns with the response, w of standardised rows, k coordinates, h others.
 _SHAPES = {
     "low": "d", "high": "d", "centre": "d", "scale": "d", "constant": "d", "change": "wk",
@@ -20,7 +18,7 @@ _SHAPES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class Start(Document):
     """What an earlier release or public data say about a regression.
 
     As ``dp_lm(start=)`` it saves the part of the budget that finds scales and second moments, and
@@ -107,60 +105,25 @@ class Start:
     source: str = ""
     seeded: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        plain |= {name: getattr(self, name).tolist() for name in _SHAPES}
-        levels = {column: list(of) for column, of in self.levels.items()}
-        return {**plain, "names": list(self.names), "offsets": list(self.offsets), "levels": levels}
+    _document = ("this is not a start", "dpreg_start", 2)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Start:
-        """Read what `to_dict` wrote; a ValueError if it is something else."""
-        try:
-            kinds = {"constant": np.bool_}
-            arrays = {k: np.asarray(data[k], dtype=kinds.get(k, np.float64)) for k in _SHAPES}
-            levels = {column: tuple(of) for column, of in data["levels"].items()}
-            found = cls(**{**data, **arrays, "levels": levels, "names": tuple(data["names"]),
-                           "offsets": tuple(data["offsets"])})  # fmt: skip
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"start: this is not as it was written: {error}") from None
-        found._check()
-        return found
-
-    def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it."""
-        return json.dumps({"dpreg_start": _FORMAT, **self.to_dict()}, indent=2, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Start:
-        """Read what `to_json` wrote; a ValueError if `text` is something else."""
-        try:
-            data = json.loads(text)
-            if not isinstance(data, dict) or data.pop("dpreg_start", None) != _FORMAT:
-                raise ValueError("another format")
-            return cls.from_dict(data)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"this is not a start of format {_FORMAT}: {error}") from None
-
-    def _check(self) -> None:
-        """Raise a ValueError for arrays that do not fit together, or are no numbers."""
-        sizes = {"d": len(self.names) + 1}
+    def _check(cls, data: Mapping[str, Any]) -> None:
+        sizes = {"d": len(data["names"]) + 1}
         for name, shape in _SHAPES.items():
-            array = getattr(self, name)
+            array = data[name]
             if array.ndim != len(shape):
                 raise ValueError(f"start.{name}: {len(shape)} dimensions are needed")
             for letter, size in zip(shape, array.shape, strict=True):
                 if sizes.setdefault(letter, size) != size:
                     raise ValueError(f"start.{name}: its shape does not fit the others")
-            if not np.isfinite(array).all():
-                raise ValueError(f"start.{name}: finite numbers are needed")
-        if sizes["k"] + sizes["h"] != sizes["w"] or (self.change.size == 0 < sizes["w"]):
+        if sizes["k"] + sizes["h"] != sizes["w"] or (data["change"].size == 0 < sizes["w"]):
             raise ValueError("start.change: its shape does not fit the others")
-        numbers = (self.residual, self.longest, self.units)
-        if not all(type(v) in (int, float) and 0 <= v <= _LARGEST for v in numbers):
+        if not all(0 <= data[name] <= _LARGEST for name in ("residual", "longest", "units")):
             raise ValueError("start: residual, longest or units is not a size")
-        if not ((self.deviation >= 0).all() and (self.sizes > 0).all() and (self.sizes <= 1).all()):
+        sizes_of = data["sizes"]
+        if not ((data["deviation"] >= 0).all() and (sizes_of > 0).all() and (sizes_of <= 1).all()):
             raise ValueError("start: deviation or sizes is not a size")
-        if not ((self.scale > 0).all() and (self.low <= self.high).all() and self.residual > 0):
+        rising = (data["low"] <= data["high"]).all()
+        if not ((data["scale"] > 0).all() and rising and data["residual"] > 0):
             raise ValueError("start: scales must be above 0, and low not above high")

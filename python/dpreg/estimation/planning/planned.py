@@ -79,11 +79,11 @@ class Planned(ABC):
         if of not in ("width", "power"):
             raise unusable("of", ("one of ", Choice(("width", "power"))), of)
         if of == "width":
-            return drawn("plot_plan", self, ax)
+            return drawn("plans.plot_plan", self, ax)
         if self.power is None:
             problem = "is 'power', which is not planned for this family"
             raise ArgumentError("of", problem, write("of", "width"))
-        return drawn("plot_power", self, ax)
+        return drawn("plans.plot_power", self, ax)
 
 
 def width_curve(plan: Planned) -> tuple[Doubles, Doubles]:

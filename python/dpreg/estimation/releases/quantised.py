@@ -13,9 +13,9 @@ import numpy as np
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers, Sums
 from dpreg.base.passes import passed
-from dpreg.data.block_sums import of_blocks, sum_of_blocks, sum_of_parts
 from dpreg.data.design import Design
 from dpreg.data.expanded import by_group
+from dpreg.data.observations import of_blocks, sum_of_blocks, sum_of_parts
 from dpreg.data.spool import Spool
 from dpreg.privacy.sealed import ExactSums, Sealed, opened
 

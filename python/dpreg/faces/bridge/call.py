@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
+import uuid
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -33,9 +34,11 @@ from dpreg.data.source import quietly
 from dpreg.estimation import methods
 from dpreg.estimation.releases import standardisation
 from dpreg.faces.bridge.answers import answer, fields, plain
-from dpreg.faces.bridge.budgets import budget_state, new_budget, partition, payer_of
 from dpreg.faces.bridge.rows import Sent, column_kinds, limits_of, model_matrix
 from dpreg.faces.bridge.words import as_given, in_r, told_in_r
+from dpreg.privacy.account import shares_of
+from dpreg.privacy.budget import Budget
+from dpreg.privacy.charge import AMOUNTS, columns_of
 
 # R is told how far a release has come from so many seconds on.
 _PATIENCE = 1.0
@@ -49,8 +52,7 @@ def call(function: str, request: Sent) -> dict[str, Any]:
     """
     try:
         # Warnings of numpy and pandas may depend on records; those of dpreg do not exist.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return {"value": told_in_r(plain(_FUNCTIONS[function](request)))}
     except Exception as error:
         text = "\n".join([str(error), *getattr(error, "__notes__", ())])
@@ -166,6 +168,74 @@ def _test(request: Sent) -> dict[str, Any]:
     )  # fmt: skip
     found = test_by_blocks(asked, None, opened)
     return {**fields(found), "p_value": found.pvalue}
+
+
+# Budgets without a ledger live here, and R holds the key: there is one count of what was
+# spent, and no copy of it that a failed call could leave behind.
+_BUDGETS: dict[str, Budget] = {}
+
+
+def new_budget(request: Sent) -> dict[str, Any]:
+    """Make a budget; with a ledger and without a total, open the one that it keeps.
+
+    Returns: totals, and the key of a budget that has no ledger.
+    """
+    given = {name: as_given(value) for name, value in request.items() if value is not None}
+    ledger, key = given.get("ledger"), None
+    if ledger is not None and not {"eps", "mu", "rho"} & set(given):
+        if not set(given) <= {"ledger", "user"}:
+            only = 'to open an existing ledger give its path only: dp_budget(ledger = "path")'
+            raise BudgetError("eps", "must be given", only)
+        budget = Budget.open(ledger, user=given.get("user"))
+    else:
+        budget = Budget(**given)
+    if ledger is None:
+        key = uuid.uuid4().hex
+        _BUDGETS[key] = budget
+    return {"key": key, "eps": budget.eps, "delta": budget.delta, "accounting": budget.accounting}
+
+
+def payer_of(sent: Sent) -> Payer:
+    """Return the budget that R names by path or key, or the stratum of it."""
+    budget = _budget(sent)
+    stratum = sent.get("stratum")
+    if stratum is None:
+        return budget
+    return list(budget.partition(stratum["column"]).values())[int(stratum["position"])]
+
+
+def _budget(sent: Sent) -> Budget:
+    if sent.get("ledger") is not None:
+        return Budget.open(sent["ledger"], user=sent.get("user"))
+    if sent["key"] not in _BUDGETS:
+        raise ValueError(
+            "budget: it was made in another session, and its charges are gone; "
+            'for a budget that lasts, name a file: dp_budget(..., ledger = "path")'
+        )
+    return _BUDGETS[sent["key"]]
+
+
+def partition(request: Sent) -> dict[str, Any]:
+    """Declare a partition, or look one up; return its levels."""
+    column, levels = as_given(request["column"]), request.get("levels")
+    return {"levels": list(_budget(request["budget"]).partition(column, levels))}
+
+
+def budget_state(request: Sent) -> dict[str, Any]:
+    """Return what was charged, what is spent and what is left."""
+    payer = payer_of(request)
+    charges = payer.charges
+    of, shares = shares_of(payer.account.accounting, charges)
+    return {
+        "remaining": dict(zip(("eps", "delta"), payer.remaining, strict=True)),
+        "spent": dict(zip(("eps", "delta"), payer.spent, strict=True)),
+        "of": of,
+        "shares": np.array(shares),
+        "charges": {
+            name: np.array(column, dtype=np.float64) if name in AMOUNTS else column
+            for name, column in columns_of(charges).items()
+        },
+    }
 
 
 def _newer(name: str) -> Callable[..., Any]:

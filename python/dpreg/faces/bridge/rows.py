@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Cells, Coded, Ticks
-from dpreg.data.design import Block, Terms
+from dpreg.data.design import Block, Terms, unit_labels
 from dpreg.data.problem import ModelMatrix, blocks_of
 from dpreg.data.sampling import within_terms
 from dpreg.data.schema import Column
 from dpreg.data.source import RowSource, quietly
-from dpreg.data.units import unit_labels
 from dpreg.privacy.charge import Stratum
 
 # What R sends with a request: plain values by name.

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import dpreg
-from dpreg.faces.cli.shell import BROKEN, DONE, INTERRUPTED, command, needs_writable
+from dpreg.faces.cli.shell import BROKEN, DONE, INTERRUPTED, command, needs_writable, option
 
 _PAIRS = 1000
 
@@ -22,27 +22,20 @@ _PAIRS = 1000
     "dpreg audit --replay --pairs 5000 --first 3961",
     "dpreg audit --black-box --full",
 )
-@click.option("--full", is_flag=True,
-              help="Run the full audit, which takes minutes; with --black-box about an "
-                   "hour.")  # fmt: skip
-@click.option("--replay", is_flag=True,
-              help="Instead, call every public function on pairs of neighbouring tables with the "
-                   "same released numbers, and compare all sums with their "
-                   "sensitivities.")  # fmt: skip
-@click.option("--black-box", is_flag=True,
-              help="Instead, call each method hundreds of times with one row and without it, and "
-                   "bound eps from below by how well the results are "
-                   "distinguished.")  # fmt: skip
-@click.option("--pairs", type=click.IntRange(min=1),
-              help=f"Number of pairs to replay.  [default: {_PAIRS}]")  # fmt: skip
-@click.option("--first", type=click.IntRange(min=1),
-              help="Number of the first pair, to go on where a replay was stopped.  "
-                   "[default: 1]")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=0),
-              help="Time after which no new pair is replayed.")  # fmt: skip
-@click.option("--json", metavar="FILE", help="Write the replay as JSON; - for standard output.")
-@click.option("--seed", type=int, default=20260101, show_default=True,
-              help="Random seed of the runs.")  # fmt: skip
+@click.option("--full", is_flag=True, help="Run the full audit, which takes minutes; with "
+              "--black-box about an hour.")  # fmt: skip
+@click.option("--replay", is_flag=True, help="Instead, call every public function on pairs of "
+              "neighbouring tables with the same released numbers, and compare all sums with "
+              "their sensitivities.")  # fmt: skip
+@click.option("--black-box", is_flag=True, help="Instead, call each method hundreds of times with "
+              "one row and without it, and bound eps from below by how well the results are "
+              "distinguished.")  # fmt: skip
+@option("pairs", click.IntRange(min=1), f"Number of pairs to replay.  [default: {_PAIRS}]")
+@option("first", click.IntRange(min=1),
+        "Number of the first pair, to go on where a replay was stopped.  [default: 1]")  # fmt: skip
+@option("seconds", click.FloatRange(min=0), "Time after which no new pair is replayed.")
+@option("json", str, "Write the replay as JSON; - for standard output.", metavar="FILE")
+@option("seed", int, "Random seed of the runs.", default=20260101)
 def audit(
     full: bool,
     replay: bool,

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from dpreg.base.errors import ArgumentError, Choice, Setting, Value, closest
-from dpreg.base.options import alternatives, kind_of
-from dpreg.faces.cli.release import fitting, pair, read_saved, shared
-from dpreg.faces.cli.shell import Command, Outputs, command, release_and_tell
+from dpreg.base.errors import ArgumentError, Choice, Setting, closest
+from dpreg.faces.cli.release import fitting, number, pair, read_saved, shared
+from dpreg.faces.cli.shell import Command, Outputs, command, option, release_and_tell
 
 
 def methods() -> Mapping[str, Any]:
@@ -41,75 +39,53 @@ def build(given: dict[str, Any], argument: str, kinds: Mapping[str, Any], settin
         given[argument] = _built(name, kinds, typed, f"--{settings.replace('_', '-')}")
 
 
-def _built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], option: str) -> Any:
+def _built(name: str, kinds: Mapping[str, Any], settings: Sequence[str], flag: str) -> Any:
     """Return an options object; ``NAME=VALUE`` may be ``standardisation.NAME=VALUE``."""
     if not settings:
         return name
     if name not in kinds:
-        raise ArgumentError(option, f"needs a method, and {name!r} is not one")
+        raise ArgumentError(flag, f"needs a method, and {name!r} is not one")
     given: dict[str, Any] = {}
     nested: dict[str, list[str]] = {}
     for setting in settings:
-        key, text = pair(option, setting, "NAME=VALUE")
+        key, text = pair(flag, setting, "NAME=VALUE")
         outer, dot, inner = key.partition(".")
+        field = _field(kinds[name], name, flag, outer)
         if dot:
             nested.setdefault(outer, []).append(f"{inner}={text}")
         else:
-            given[key] = _converted(kinds[name], name, option, key, text)
+            given[outer] = _value(text, several=isinstance(field.default, tuple))
     for outer, inside in nested.items():
-        hint = _hint(kinds[name], name, option, outer)
-        given[outer] = _built(outer, {outer: hint}, inside, option)
+        kind = typing.get_type_hints(kinds[name])[outer]
+        given[outer] = _built(outer, {outer: kind}, inside, flag)
     try:
         return kinds[name](**given)
     except ArgumentError as error:
         if error.argument not in {setting.partition("=")[0] for setting in settings}:
             raise
-        typed_as = f"{option} {error.argument}"
+        typed_as = f"{flag} {error.argument}"
         raise ArgumentError(typed_as, error.problem, *error.suggestion) from None
 
 
-def _fields(kind: Any) -> dict[str, Any]:
-    return {f.name: f for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
-
-
-def _hint(kind: Any, name: str, option: str, key: str) -> Any:
-    fields = _fields(kind)
+def _field(kind: Any, name: str, flag: str, key: str) -> Any:
+    known = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    fields = {field.name: field for field in known}
     if key not in fields:
         meant = closest(key, fields)
-        advice = [] if meant is None else [("write ", Setting(option, f"{meant}=..."))]
+        advice = [] if meant is None else [("write ", Setting(flag, f"{meant}=..."))]
         problem = (f"{name!r} has no option {key!r}; it has ", Choice(tuple(fields)))
-        raise ArgumentError(option, problem, *advice)
-    return typing.get_type_hints(kind)[key]
+        raise ArgumentError(flag, problem, *advice)
+    return fields[key]
 
 
-def _converted(kind: Any, name: str, option: str, key: str, text: str) -> Any:
-    """Return the value that a text stands for, by the type that the option is annotated with."""
-    hint = _hint(kind, name, option, key)
-    for one in alternatives(hint):
-        read = _READERS.get(typing.get_origin(one) or one)
-        try:
-            if read is not None:
-                return read(text, one)
-        except (KeyError, ValueError):
-            continue
-    if dataclasses.is_dataclass(hint):
-        inside = Choice(tuple(f"{key}.{field}=..." for field in _fields(hint)))
-        raise ArgumentError(option, (f"{key!r} has options of its own: ", inside))
-    kind = kind_of(hint).replace("None", "none").replace("a bool", "yes or no")
-    raise ArgumentError(option, (f"{key!r} of {name!r} must be {kind}, got ", Value(text)))
+_WORDS = {"yes": True, "true": True, "no": False, "false": False, "none": None}
 
 
-_TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
-# Of a text and an annotation; KeyError or ValueError for a text that stands for no such value.
-_READERS: dict[Any, Any] = {
-    bool: lambda text, _: _TRUTHS[text.lower()],
-    int: lambda text, _: int(text),
-    float: lambda text, _: float(text),
-    str: lambda text, _: text,
-    Literal: lambda text, hint: {name: name for name in typing.get_args(hint)}[text],
-    tuple: lambda text, _: tuple(text.split(",")),
-    types.NoneType: lambda text, _: {"none": None}[text.lower()],
-}
+def _value(text: str, *, several: bool) -> Any:
+    """Return the value that a text stands for, which the class of options checks."""
+    if several:
+        return tuple(text.split(","))
+    return _WORDS[text.lower()] if text.lower() in _WORDS else number(text)
 
 
 def described(kinds: Mapping[str, Any]) -> str:
@@ -140,10 +116,8 @@ def offering(names: Callable[[], Iterable[str]]) -> Callable[..., list[Completio
 
 def method_options(argument: str, what: str) -> Callable[[Command], Command]:
     """Return a decorator that adds options of a method."""
-    return click.option(
-        f"--{argument}", multiple=True, metavar="NAME=VALUE",
-        help=f"An option of {what}, see below; may be repeated.",
-    )  # fmt: skip
+    text = f"An option of {what}, see below; may be repeated."
+    return option(argument, str, text, multiple=True, metavar="NAME=VALUE")
 
 
 def by_request(name: str, make: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,14 +131,13 @@ def by_request(name: str, make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _FITTING: tuple[Callable[..., Any], ...] = (
-    click.option("--method", metavar="NAME", shell_complete=offering(methods),
-                 default="auto", show_default=True, help="Method of fitting."),
+    option("method", str, "Method of fitting.", metavar="NAME", default="auto",
+           shell_complete=offering(methods)),
     method_options("option", "the method"),
-    click.option("--select", metavar="NAME", shell_complete=offering(selectors),
-                 help="Select terms privately before the fit."),
-    click.option("--k", type=int, help="Number of terms that --select keeps."),
-    click.option("--split", type=float,
-                 help="Probability that a unit is used for selection instead of estimation."),
+    option("select", str, "Select terms privately before the fit.", metavar="NAME",
+           shell_complete=offering(selectors)),
+    option("k", int, "Number of terms that --select keeps."),
+    option("split", float, "Probability that a unit is used for selection instead of estimation."),
     method_options("select-option", "the selector"),
     *shared("weights", "weight_limit"),
     click.option("--inference/--no-inference", default=True,
@@ -174,9 +147,8 @@ _FITTING: tuple[Callable[..., Any], ...] = (
     click.option("--diagnostics/--no-diagnostics", default=False,
                  help="Also release counts of residuals.  [default: no]"),
     *shared("alpha"),
-    click.option("--start", metavar="FILE",
-                 help="Fit or moments that --json wrote, of the same formula; their scales cost "
-                 "nothing."),
+    option("start", str, metavar="FILE", text="Fit or moments that --json wrote, of the same "
+           "formula; their scales cost nothing."),
     *shared("memory"),
 )  # fmt: skip
 
@@ -207,9 +179,9 @@ def fit(given: dict[str, Any], outputs: Outputs) -> int:
     details=("Options of methods", lambda: described(methods())),
 )
 @fitting(
-    click.option("--family", metavar="NAME", default="binomial", show_default=True,
-                 help="binomial, poisson, gamma, negativebinomial, gaussian or quantile."),
-    click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial."),
+    option("family", str, "binomial, poisson, gamma, negativebinomial, gaussian or quantile.",
+           metavar="NAME", default="binomial"),
+    option("link", str, "logit, probit or cloglog, for binomial.", metavar="NAME"),
     click.option("--exp/--no-exp", default=False,
                  help="Show exponentials, such as odds ratios.  [default: no]"),
     *_FITTING,
@@ -247,9 +219,9 @@ def _fitted(given: dict[str, Any], outputs: Outputs) -> int:
     details=("Options of methods", lambda: described(selectors())),
 )
 @fitting(
-    click.option("--k", type=int, required=True, help="Number of terms to select."),
-    click.option("--method", metavar="NAME", shell_complete=offering(selectors),
-                 default="kendall", show_default=True, help="Method of selection."),
+    option("k", int, "Number of terms to select.", required=True),
+    option("method", str, "Method of selection.", metavar="NAME", default="kendall",
+           shell_complete=offering(selectors)),
     method_options("option", "the method"),
 )  # fmt: skip
 def select(given: dict[str, Any], outputs: Outputs) -> int:

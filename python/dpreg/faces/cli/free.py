@@ -11,7 +11,7 @@ import click
 import dpreg
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.release import read_saved, shared, taking, text_of
-from dpreg.faces.cli.shell import DONE, Outputs, command, needs_writable, output_options
+from dpreg.faces.cli.shell import DONE, Outputs, command, needs_writable, option, output_options
 from dpreg.faces.cli.words import in_shell
 
 
@@ -24,29 +24,21 @@ from dpreg.faces.cli.words import in_shell
     "dpreg plan --n 20000 --d 5 --eps 1 --family ordinal --classes 4",
     "dpreg plan --n 20000 --d 5 --eps 1 --family effect --treated 0.3",
 )
-@click.option("--n", "--rows", "n", type=int,
-              help="Number of units, if it is public.")  # fmt: skip
+@click.option("--n", "--rows", "n", type=int, help="Number of units, if it is public.")
 @click.option("--d", "--features", "d", type=int, required=True, help="Number of regressors.")
-@click.option("--eps", type=float, help="Privacy parameter epsilon.")
-@click.option(
-    "--delta", type=float, default=1e-5, show_default=True, help="Privacy parameter delta."
-)
-@click.option("--effect", type=float,
-              help="Slope times the sd of its regressor, over the residual sd.")  # fmt: skip
-@click.option("--power", type=float,
-              help="Probability that the 5% test detects such a slope.")  # fmt: skip
-@click.option("--method", default="auto", show_default=True,
-              help="Method of fitting, or moments (one release, many models).")  # fmt: skip
-@click.option("--family", metavar="NAME", default="gaussian", show_default=True,
-              help="gaussian, binomial, poisson, gamma, negativebinomial, quantile; "
-                   "survival, with hazard ratios as --effect; ordinal, multinomial; effect, of a "
-                   "treatment.")  # fmt: skip
-@click.option("--events", type=int, help="Number of events, for survival.")
-@click.option("--event-rate", "event_rate", type=float,
-              help="Share of persons with an event, for survival.")  # fmt: skip
-@click.option("--classes", type=int, help="Number of classes, for ordinal and multinomial.")
-@click.option("--treated", type=float, help="Share of treated units, for effect.")
-@click.option("--link", metavar="NAME", help="logit, probit or cloglog, for binomial.")
+@option("eps", float, "Privacy parameter epsilon.")
+@option("delta", float, "Privacy parameter delta.", default=1e-5)
+@option("effect", float, "Slope times the sd of its regressor, over the residual sd.")
+@option("power", float, "Probability that the 5% test detects such a slope.")
+@option("method", str, "Method of fitting, or moments (one release, many models).", default="auto")
+@option("family", str, metavar="NAME", default="gaussian", text="gaussian, binomial, poisson, "
+        "gamma, negativebinomial, quantile; survival, with hazard ratios as --effect; ordinal, "
+        "multinomial; effect, of a treatment.")  # fmt: skip
+@option("events", int, "Number of events, for survival.")
+@option("event-rate", float, "Share of persons with an event, for survival.")
+@option("classes", int, "Number of classes, for ordinal and multinomial.")
+@option("treated", float, "Share of treated units, for effect.")
+@option("link", str, "logit, probit or cloglog, for binomial.", metavar="NAME")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(as_json: bool, **given: Any) -> int:
     """Plan a fit before any data are read: which slopes it detects.
@@ -65,13 +57,12 @@ def plan(as_json: bool, **given: Any) -> int:
 )
 @click.argument("model", metavar="FIT")
 @click.argument("data", metavar="NEW")
-@click.option("--interval", help="confidence: add confidence limits of the mean response.")
-@click.option("--alpha", type=float, default=0.05, show_default=True,
-              help="1 - coverage of the intervals.")  # fmt: skip
+@option("interval", str, "confidence: add confidence limits of the mean response.")
+@option("alpha", float, "1 - coverage of the intervals.", default=0.05)
 @click.option("--winsorise/--no-winsorise", default=True,
               help="Clip new rows to the limits of the fit.  [default: yes]")  # fmt: skip
-@click.option("--out", metavar="FILE",
-              help="Output file, .csv or .parquet.  [default: CSV to standard output]")  # fmt: skip
+@option("out", str, "Output file, .csv or .parquet.  [default: CSV to standard output]",
+        metavar="FILE")  # fmt: skip
 def predict(
     model: str, data: str, interval: str | None, alpha: float, winsorise: bool, out: str | None
 ) -> int:
@@ -118,8 +109,8 @@ def _read(path: str, data: str) -> dpreg.DPResults:
 )
 @click.argument("path", metavar="MOMENTS")
 @click.argument("formula")
-@click.option("--instruments", metavar="TERMS",
-              help="Instruments for two-stage least squares, such as '~ z + a'.")  # fmt: skip
+@option("instruments", str, "Instruments for two-stage least squares, such as '~ z + a'.",
+        metavar="TERMS")  # fmt: skip
 @taking(*shared("alpha"))
 @output_options
 def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: Any) -> int:

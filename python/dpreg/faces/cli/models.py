@@ -13,7 +13,7 @@ import click
 import dpreg
 from dpreg.base.errors import ArgumentError
 from dpreg.faces.cli.release import fitting, names, numbers, releasing, shared
-from dpreg.faces.cli.shell import DONE, Outputs, command, release_and_tell, working
+from dpreg.faces.cli.shell import DONE, Outputs, command, option, release_and_tell, working
 from dpreg.faces.cli.words import in_shell
 
 
@@ -25,10 +25,10 @@ from dpreg.faces.cli.words import in_shell
 )
 @fitting(
     *shared("cuts", "start"),
-    click.option("--strata", metavar="COLUMN",
-                 help="Column whose public levels have baseline hazards of their own."),
-    click.option("--time-varying", metavar="TERM,TERM,...", callback=names,
-                 help="Terms whose effect may change with time, with a test of that."),
+    option("strata", str, "Column whose public levels have baseline hazards of their own.",
+           metavar="COLUMN"),
+    option("time-varying", str, "Terms whose effect may change with time, with a test of that.",
+           metavar="TERM,TERM,...", callback=names),
     *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show hazard ratios.  [default: no]"),
     *shared("alpha", "memory"),
@@ -52,16 +52,14 @@ def survival(given: dict[str, Any], outputs: Outputs) -> int:
     click.argument("formula"),
     click.argument("data"),
     *shared("eps", "cuts", "start", "levels", "unit"),
-    click.option("--max-rows", type=int, default=1, show_default=True,
-                 help="Maximum number of rows used per unit."),
+    option("max-rows", int, "Maximum number of rows used per unit.", default=1),
     *shared("budget", "stratum", "rng", "alpha"),
     click.option("--simultaneous", is_flag=True, help="Limits for all times of a group together."),
-    click.option("--concordance", is_flag=True,
-                 help="Print the concordance of groups, whose levels are from the least risk to "
-                      "the most."),
-    click.option("--event-cuts", type=click.IntRange(1), metavar="COUNT",
-                 help="Last print cuts for `dpreg survival`, at most so many, between which there "
-                      "are about equally many events; --quiet prints nothing else."),
+    click.option("--concordance", is_flag=True, help="Print the concordance of groups, whose "
+                 "levels are from the least risk to the most."),
+    option("event-cuts", click.IntRange(1), metavar="COUNT", text="Last print cuts for `dpreg "
+           "survival`, at most so many, between which there are about equally many events; "
+           "--quiet prints nothing else."),
 )  # fmt: skip
 def curve(given: dict[str, Any], outputs: Outputs) -> int:
     """Estimate survival curves by group, with a log-rank test.
@@ -90,7 +88,7 @@ def curve(given: dict[str, Any], outputs: Outputs) -> int:
     'dpreg ordinal "rating ~ age" survey.parquet --eps 1 --link probit --json fit.json',
 )
 @fitting(
-    click.option("--link", default="logit", show_default=True, help="logit or probit."),
+    option("link", str, "logit or probit.", default="logit"),
     *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show odds ratios.  [default: no]"),
     *shared("alpha", "memory"),
@@ -129,18 +127,16 @@ def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
     "--family binomial --propensity 0.5 --json effect.json",
 )
 @fitting(
-    click.option("--treatment", metavar="COLUMN", required=True,
-                 help="Column of the treatment: 0 or 1, or two levels, the control first."),
-    click.option("--method", type=click.Choice(["aipw", "regression", "difference"]),
-                 default="aipw", show_default=True,
-                 help="Doubly robust scores, models of the outcome, or difference in means."),
-    click.option("--family", type=click.Choice(["gaussian", "binomial"]), default="gaussian",
-                 show_default=True, help="Of the outcome; binomial: a difference of risks."),
-    click.option("--propensity", type=float, metavar="P",
-                 help="Public probability of the treatment in a randomised trial."),
-    click.option("--overlap", metavar="LOW,HIGH", default="0.05,0.95", show_default=True,
-                 callback=numbers,
-                 help="Public limits of estimated probabilities of the treatment."),
+    option("treatment", str, "Column of the treatment: 0 or 1, or two levels, the control first.",
+           metavar="COLUMN", required=True),
+    option("method", click.Choice(["aipw", "regression", "difference"]), default="aipw",
+           text="Doubly robust scores, models of the outcome, or difference in means."),
+    option("family", click.Choice(["gaussian", "binomial"]), default="gaussian",
+           text="Of the outcome; binomial: a difference of risks."),
+    option("propensity", float, "Public probability of the treatment in a randomised trial.",
+           metavar="P"),
+    option("overlap", str, "Public limits of estimated probabilities of the treatment.",
+           metavar="LOW,HIGH", default="0.05,0.95", callback=numbers),
     *shared("alpha", "memory"),
 )  # fmt: skip
 def effect(given: dict[str, Any], outputs: Outputs) -> int:
@@ -176,9 +172,8 @@ def moments(given: dict[str, Any], outputs: Outputs) -> int:
     click.argument("statistic"),
     click.argument("data"),
     *shared("eps"),
-    click.option("--blocks", type=int, help="Number of blocks.  [default: 12 / eps, at least 5]"),
-    click.option("--threshold", type=float, default=0.2, show_default=True,
-                 help="Threshold below which a p-value is small."),
+    option("blocks", int, "Number of blocks.  [default: 12 / eps, at least 5]"),
+    option("threshold", float, "Threshold below which a p-value is small.", default=0.2),
     *shared("unit", "budget", "rng"),
 )  # fmt: skip
 def block_test(given: dict[str, Any], outputs: Outputs) -> int:

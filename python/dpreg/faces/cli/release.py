@@ -15,7 +15,7 @@ import click
 import dpreg
 from dpreg.base.errors import ArgumentError, Choice
 from dpreg.base.passes import padded
-from dpreg.faces.cli.shell import Command, Outputs, output_options
+from dpreg.faces.cli.shell import Command, Outputs, option, output_options
 
 if TYPE_CHECKING:
     from dpreg.calls.session import Payer
@@ -132,40 +132,33 @@ def stratum_of(budget: dpreg.Budget, path: str, typed: str) -> StratumBudget:
 
 
 _OPTIONS = {
-    "eps": click.option("--eps", type=float, required=True, help="Privacy parameter epsilon."),
-    "delta": click.option("--delta", type=float,
-                          help="Privacy parameter delta.  [default: as in Python]"),
-    "unit": click.option("--unit", metavar="COLUMN", help="Column that names the protected unit."),
-    "budget": click.option("--budget", metavar="FILE",
-                           help="Budget to charge (see dpreg budget new)."),
-    "stratum": click.option("--stratum", metavar="COLUMN=LEVEL",
-                            help="Use and charge one stratum only (see dpreg budget partition)."),
-    "rng": click.option("--rng", type=int, metavar="SEED",
-                        help="Random seed: makes the result reproducible and NOT PRIVATE."),
-    "levels": click.option("--levels", multiple=True, metavar="COLUMN=A,B,...",
-                           help="Public levels of a column; a level with a comma goes in double "
-                           "quotes."),
-    "bounds": click.option("--bounds", multiple=True, metavar="COLUMN=LOW,HIGH", callback=_bounds,
-                           help="Public bounds of a column or of the response; they cost no "
-                           "privacy."),
-    "max_rows": click.option("--max-rows", type=int, metavar="N",
-                             help="Maximum number of rows used per unit."),
-    "pad": click.option("--pad", type=float, metavar="SECONDS",
-                        help="Take a multiple of SECONDS, also when nothing is released, so that "
-                        "the time does not depend on the data."),
-    "cuts": click.option("--cuts", metavar="TIME,TIME,...", required=True, callback=numbers,
-                         help="Public times, increasing: the ends of the intervals."),
-    "start": click.option("--start", type=float, default=0.0, show_default=True,
-                          help="Where the first interval begins."),
-    "weights": click.option("--weights", metavar="COLUMN", help="Column of row weights."),
-    "weight_limit": click.option("--weight-limit", type=float,
-                                 help="Clip weights at this value.  [default: estimated "
-                                 "privately]"),
-    "alpha": click.option("--alpha", type=float, default=0.05, show_default=True,
-                          help="1 - coverage of the intervals in the table."),
-    "memory": click.option("--memory", type=float, metavar="BYTES",
-                           help="Memory for rows; further rows go to temporary files.  [default: a "
-                           "quarter of the machine's memory]"),
+    "eps": option("eps", float, "Privacy parameter epsilon.", required=True),
+    "delta": option("delta", float, "Privacy parameter delta.  [default: as in Python]"),
+    "unit": option("unit", str, "Column that names the protected unit.", metavar="COLUMN"),
+    "budget": option("budget", str, "Budget to charge (see dpreg budget new).", metavar="FILE"),
+    "stratum": option(
+        "stratum", str, "Use and charge one stratum only (see dpreg budget partition).",
+        metavar="COLUMN=LEVEL"),
+    "rng": option("rng", int, "Random seed: makes the result reproducible and NOT PRIVATE.",
+                  metavar="SEED"),
+    "levels": option(
+        "levels", str, "Public levels of a column; a level with a comma goes in double quotes.",
+        multiple=True, metavar="COLUMN=A,B,..."),
+    "bounds": option(
+        "bounds", str, "Public bounds of a column or of the response; they cost no privacy.",
+        multiple=True, metavar="COLUMN=LOW,HIGH", callback=_bounds),
+    "max_rows": option("max-rows", int, "Maximum number of rows used per unit.", metavar="N"),
+    "pad": option("pad", float, metavar="SECONDS", text="Take a multiple of SECONDS, also when "
+                  "nothing is released, so that the time does not depend on the data."),
+    "cuts": option("cuts", str, "Public times, increasing: the ends of the intervals.",
+                   metavar="TIME,TIME,...", required=True, callback=numbers),
+    "start": option("start", float, "Where the first interval begins.", default=0.0),
+    "weights": option("weights", str, "Column of row weights.", metavar="COLUMN"),
+    "weight_limit": option(
+        "weight-limit", float, "Clip weights at this value.  [default: estimated privately]"),
+    "alpha": option("alpha", float, "1 - coverage of the intervals in the table.", default=0.05),
+    "memory": option("memory", float, metavar="BYTES", text="Memory for rows; further rows go to "
+                     "temporary files.  [default: a quarter of the machine's memory]"),
 }  # fmt: skip
 
 

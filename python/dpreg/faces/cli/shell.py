@@ -76,6 +76,11 @@ def command(
     return decorate
 
 
+def option(name: str, kind: Any, text: str, **more: Any) -> Callable[[Command], Command]:
+    """Return a decorator that adds an option of a kind of values; its default is shown."""
+    return click.option(f"--{name}", type=kind, help=text, show_default="default" in more, **more)
+
+
 def _folded(example: str) -> list[str]:
     """Return the lines of an example, which a shell reads as one; options stay whole."""
     first, *options = example.split(" --")

@@ -18,13 +18,13 @@ _MOST_NUMBERS = 7
 
 
 def plot_curve(
-    curve: DPCurve, ax: Axes | None = None, alpha: float = 0.05, limits: str = "simultaneous"
+    curve: DPCurve, ax: Axes | None = None, alpha: float = 0.05, simultaneous: bool = True
 ) -> Axes:
     """Draw survival by group as lines between the cuts, with bands, and numbers at risk below.
 
     A group that is nowhere estimable has no band, which would be all of the plot.
     """
-    table = curve.tidy(alpha, simultaneous=limits == "simultaneous")
+    table = curve.tidy(alpha, simultaneous=simultaneous)
     ax = new_axes(ax, 3.6 + 0.2 * len(curve.groups))
     for number, label in enumerate(curve.groups):
         rows = table[table["group"] == label]
@@ -33,7 +33,7 @@ def plot_curve(
         label = label if known else f"{label}: not estimable at this eps"
         _line(ax, curve.edges, rows, colour, label, band=known)
         _write_at_risk(ax, curve.edges, rows["at_risk"], number, colour)
-    bands = f"{limits} {1 - alpha:.0%} bands"
+    bands = _bands(alpha, simultaneous)
     return _titled(ax, curve, bands, len(curve.groups), len(curve.groups))
 
 
@@ -42,10 +42,10 @@ def plot_survival(
     data: Any,
     ax: Axes | None = None,
     alpha: float = 0.05,
-    limits: str = "simultaneous",
+    simultaneous: bool = True,
 ) -> Axes:
     """Draw survival of new persons as lines between the cuts, with bands, and numbers at risk."""
-    table = fit.predict_survival(data, alpha, simultaneous=limits == "simultaneous")
+    table = fit.predict_survival(data, alpha, simultaneous=simultaneous)
     ax = new_axes(ax, 3.6)
     size, edges = len(fit.periods.edges) - 1, fit.periods.edges
     for number in range(len(table) // size):
@@ -53,7 +53,11 @@ def plot_survival(
         colour = _COLOURS[number % len(_COLOURS)]
         _line(ax, edges, rows, colour, f"row {rows['row'].iloc[0]}")
     _write_at_risk(ax, edges, fit.periods.at_risk, 0, "#000000")
-    return _titled(ax, fit, f"{limits} {1 - alpha:.0%} bands", len(table) // size, 1)
+    return _titled(ax, fit, _bands(alpha, simultaneous), len(table) // size, 1)
+
+
+def _bands(alpha: float, simultaneous: bool) -> str:
+    return f"{'simultaneous' if simultaneous else 'pointwise'} {1 - alpha:.0%} bands"
 
 
 def _line(

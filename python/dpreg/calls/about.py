@@ -23,7 +23,7 @@ _LARGE_EPSILON = 20.0
 _VAGUE = 10.0
 
 
-def about_response(response: str, family: Family, schema: Schema) -> tuple[str, ...]:
+def response(response: str, family: Family, schema: Schema) -> tuple[str, ...]:
     """Point to logistic regression for a response that is true or false.
 
     By the text of the formula or the declared type of the response, never by its values.
@@ -37,7 +37,7 @@ def about_response(response: str, family: Family, schema: Schema) -> tuple[str, 
     )
 
 
-def about_coding(response: str, family: Family, schema: Schema, error: float) -> tuple[str, ...]:
+def coding(response: str, family: Family, schema: Schema, error: float) -> tuple[str, ...]:
     """Ask whether a response of numbers is 0 and 1, where the released fit suggests another coding.
 
     error: the standard error of the intercept, as released.  It is NaN or large where the response
@@ -53,7 +53,7 @@ def about_coding(response: str, family: Family, schema: Schema, error: float) ->
     )
 
 
-def about_gain(estimates: Doubles, covariance: Doubles, slopes: list[int]) -> tuple[str, ...]:
+def gain(estimates: Doubles, covariance: Doubles, slopes: list[int]) -> tuple[str, ...]:
     """Say that predictions may be worse than those of a model without slopes.
 
     Slopes b with covariance C raise the mean log-likelihood by b'Ib / 2, for an information I, of
@@ -75,7 +75,7 @@ def about_gain(estimates: Doubles, covariance: Doubles, slopes: list[int]) -> tu
     )
 
 
-def about_extras(extras: Extras) -> tuple[str, ...]:
+def extras(extras: Extras) -> tuple[str, ...]:
     """Say what they cost."""
     if extras.share == 0:
         return ()
@@ -88,7 +88,7 @@ def about_extras(extras: Extras) -> tuple[str, ...]:
     )
 
 
-def about_rows(unit: str | None, rows: int, more: str = "") -> tuple[str, ...]:
+def rows(unit: str | None, rows: int, more: str = "") -> tuple[str, ...]:
     """Say how many rows of a unit were used, and more about it."""
     if unit is None:
         return ()
@@ -97,7 +97,7 @@ def about_rows(unit: str | None, rows: int, more: str = "") -> tuple[str, ...]:
     return (f"{note}; {more}" if more else note,)
 
 
-def about_units(
+def units(
     unit: str | None, method: object, used: str, purpose: str = "", option: str = "max_rows="
 ) -> tuple[str, ...]:
     """Say how many rows of a unit were used, where not all of them are.
@@ -106,16 +106,16 @@ def about_units(
     option: what allows more in the call.
     """
     if used == "dpsgd":  # which has no such option
-        return about_rows(unit, 1)
-    rows = getattr(method, "max_rows", None)
+        return rows(unit, 1)
+    most = getattr(method, "max_rows", None)
     # TukeyEM takes the mean of all rows of a unit.
-    if rows is None or used == "tukey":
+    if most is None or used == "tukey":
         return ()
     more = f"{option} allows more, with more noise"
-    return tuple(purpose + note for note in about_rows(unit, rows, more))
+    return tuple(purpose + note for note in rows(unit, most, more))
 
 
-def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[str, ...]:
+def privacy(epsilon: float, delta: float, units: float | None) -> tuple[str, ...]:
     """Warn if epsilon or delta give no meaningful protection.
 
     units: as released; the number itself is private.
@@ -135,7 +135,7 @@ def about_privacy(epsilon: float, delta: float, units: float | None) -> tuple[st
     return tuple(notes)
 
 
-def about_stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:
+def stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:
     """Say which rows were used, where a budget was charged for one stratum."""
     if stratum is None:
         return ()
@@ -145,7 +145,7 @@ def about_stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:
     return (f"{note}; each {unit!r} with rows in several strata was left out",)
 
 
-def about_columns(schema: Schema) -> tuple[str, ...]:
+def columns(schema: Schema) -> tuple[str, ...]:
     """Say which columns in use came with less than a declaration."""
     columns = schema.columns.values()
     lists = ", ".join(c.name for c in columns if c.holds == LIST and c.levels is None)
