@@ -257,7 +257,7 @@ def test_a_failure_is_shrunk_and_written_down(monkeypatch, capsys, tmp_path):
     report.add("dp_lm(boosted_adassp)", {}, [])
     report.failures.append(Failure(smallest, why, 1))
     assert "dp_lm('y ~ a', data, eps=100.0" in str(report)
-    assert "rows of the unit that" in str(report)
+    assert "rows of the unit:" in str(report)
     (document,) = json.loads(report.to_json())["failures"]
     assert document["why"] == why
     assert document["table"].splitlines()[0] == "a,y"

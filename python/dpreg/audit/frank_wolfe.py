@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpreg import _core
-from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit._finding import Effort, each_case
 from dpreg.audit.recordings import Leak, Recording
-from dpreg.audit.sampled import sampled_finding
+from dpreg.audit.sampled import Run, sampled
 from dpreg.base.arrays import Doubles
 from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 
@@ -51,10 +51,10 @@ def _screening_rho(gradients: list[Any], active: NDArray[np.uint8], epsilon: flo
     return bounded_range_rho(epsilon * float(np.ptp(change)) / _core.SCREENING_RANGE)
 
 
-@partial(Check, "vertex runs")
-def vertex(effort: Effort) -> Finding:
+@sampled("vertex runs", "frank_wolfe: one vertex", (2.0, 0.0), 200_000)
+def vertex() -> Run:
     """One step: a row raises the score of one vertex and lowers all its rivals."""
-    epsilon, columns, rows = 2.0, 22, 6
+    columns, rows = 22, 6
     base = np.tile(np.append([1.0, 0.0], np.full(columns - 2, -1.0)), (rows, 1))
     start = np.zeros(columns, dtype=np.int64)
     start[1] = -_core.START_WEIGHT
@@ -65,17 +65,12 @@ def vertex(effort: Effort) -> Finding:
         design = _core.DenseUnitDesign(X)
         gradient = _core.L1Gradient(design, np.ones(rows + more), l1=1.0, start=start)
         sides.append((gradient, _core.VertexBounds(gradient, active=active)))
-    return sampled_finding(
-        "frank_wolfe: one vertex",
-        lambda side, bits: float(_core.draw_vertex(*sides[side], epsilon, bits) == 1),
-        (epsilon, 0.0), effort.runs(200_000), effort,
-    )  # fmt: skip
+    return lambda side, bits: _core.draw_vertex(*sides[side], 2.0, bits) == 1
 
 
-@partial(Check, "screening scores")
-def screening(effort: Effort) -> Finding:
+@each_case("screening scores", "screening: range of its scores", "exact", 1.0)
+def screening(effort: Effort) -> Iterator[tuple[float, str]]:
     """Scores and the dummy over all tables of up to 3 rows, many rows alike, and one more."""
-    found = Finding("screening: range of its scores", "exact", 1.0, 0.0)
     rows = list(itertools.product((-1.0, 1.0), (-1.0, 0.0, 1.0), (-1.0, 1.0)))
     tables = [t * c for n in (0, 1, 2) for t in itertools.combinations_with_replacement(rows, n)
               for c in (1, 60)]  # fmt: skip
@@ -85,8 +80,7 @@ def screening(effort: Effort) -> Finding:
         for row in rows:
             change = np.append(_scores((*table, row), start) - before, 0.0)
             used = float(np.ptp(change)) / (_core.SCREENING_RANGE + _core.SCREENING_ROUNDING)
-            found = found.after(used, f"{len(table)} rows {table[:2]} at {start}, and {row}")
-    return found
+            yield used, f"{len(table)} rows {table[:2]} at {start}, and {row}"
 
 
 def _scores(table: tuple[tuple[float, ...], ...], start: list[int]) -> Doubles:

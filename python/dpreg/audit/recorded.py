@@ -49,7 +49,7 @@ def same_path(call: PublicCall, table: pd.DataFrame, first: Recording) -> None:
 def _recorded(
     call: PublicCall, table: pd.DataFrame, luck: Luck, script: Recording | None
 ) -> Recording:
-    here = Recording(call.count_units(table), luck)
+    here = Recording(luck)
     with warnings.catch_warnings(), watching(here, script):
         warnings.simplefilter("error")
         try:
@@ -140,8 +140,6 @@ def _added_up(pure: float, failure: float, mu: float, delta: float) -> float:
 def _told(call: Call) -> tuple[float, float]:
     """Return epsilon and delta of one call, for the ranges that the proofs give."""
     public = call.public
-    if call.name == "discrete_laplace":
-        return public["epsilon"] * public["size"], 0.0
     if call.name == "tukey_em":
         draw = 0.0 if call.result is None else public["epsilon_sample"]
         return public["epsilon_test"] + draw, public["delta"]

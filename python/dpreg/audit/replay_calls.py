@@ -21,13 +21,8 @@ from dpreg.calls.lm import dp_glm, dp_lm
 from dpreg.calls.moments import dp_moments
 from dpreg.calls.select import dp_select
 from dpreg.calls.survival import dp_survival
-from dpreg.data.observations import default_memory
-from dpreg.data.problem import pose
-from dpreg.data.roles import check_weights
 from dpreg.estimation.inference.start import Start
-from dpreg.mechanisms._inputs import design_of
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.sealed import opened
 
 Generator = np.random.Generator
 
@@ -112,52 +107,25 @@ class PublicCall:
         """Whether it takes a delta."""
         return bool(self.claim[1]) or not (self.of_arrays or self.function == "dp_curve")
 
-    def count_units(self, table: pd.DataFrame) -> int:
-        """Count the units of complete rows, as the call does; 0 if it does not, or is refused."""
-        if not self.counts_units:
-            return 0
-        if self.of_arrays:
-            return opened(design_of(*self._arrays(table)).records).unit_count
-        options = self.options
-        try:
-            weights = check_weights(options.get("weights"), options.get("weight_limit"))
-            budget = self._budget()
-            stratum = None if budget is None else budget.stratum
-            with held(table, self.container) as data:
-                problem = pose(
-                    self.formula, data, options.get("levels"), self.unit, stratum, weights
-                )
-                return opened(problem.design(default_memory()).records).unit_count
-        except ArgumentError:
-            return 0
-
     def __call__(self, table: pd.DataFrame, bits: _core.BitSource) -> str:
         """Make the call, and return all that comes out."""
         arguments: dict[str, Any] = {**self.options, "rng": bits, "eps": self.claim[0]}
         if self.has_delta:
             arguments["delta"] = self.claim[1]
-        budget = self._budget()
-        if budget is not None:
-            arguments["budget"] = budget
+        if self.stratum is not None:
+            arguments["budget"] = Budget(*self.claim).partition("s", list(STRATA))[self.stratum]
         try:
             if self.of_arrays:
-                found = getattr(mechanisms, self.function)(*self._arrays(table), **arguments)
+                y, *x = self.formula.split()
+                arrays = table[x].to_numpy(), table[y].to_numpy()
+                found = getattr(mechanisms, self.function)(*arrays, **arguments)
             else:
                 with held(table, self.container) as data:
                     found = _FUNCTIONS[self.function](self.formula, data, **arguments)
         except ArgumentError as error:
             return f"refused: {error}"
         text = found.to_json() if hasattr(found, "to_json") else repr(found)
-        return text if budget is None else text + repr(budget)
-
-    def _arrays(self, table: pd.DataFrame) -> tuple[Any, Any]:
-        y, *x = self.formula.split()
-        return table[x].to_numpy(), table[y].to_numpy()
-
-    def _budget(self) -> Any:
-        if self.stratum is None:
-            return None
-        return Budget(*self.claim).partition("s", list(STRATA))[self.stratum]
+        return text + repr(arguments["budget"]) if "budget" in arguments else text
 
 
 def one_of(rng: Generator, choices: Any) -> Any:
@@ -175,6 +143,11 @@ def with_levels(formula: str, options: dict[str, Any]) -> dict[str, Any]:
 def random_claim(rng: Generator) -> tuple[float, float]:
     """Epsilon and delta."""
     return one_of(rng, _EPSILONS), one_of(rng, _DELTAS)
+
+
+def some(rng: Generator, share: float, **options: Any) -> dict[str, Any]:
+    """Return options in such a share of calls, and none in the others."""
+    return options if rng.random() < share else {}
 
 
 def random_units(rng: Generator, most: int = 3) -> dict[str, Any]:

@@ -42,24 +42,12 @@ class Failure:
         }
 
     def __str__(self) -> str:
-        said = self.document
         lines = [f"FAILED at pair {self.pairs}: {self.why}"]
-        if self.case is not None:
-            luck = self.case.luck
-            lines += [
-                said["call"],
-                f"data: {said['container']}; released: {luck.magnified} times the sums, "
-                f"{luck.noise} times the noise",
-                "table:", *_indented(said["table"]),
-                f"rows of the unit that {said['unit']}, before row {said['before_row']}:",
-                *_indented(said["rows_of_the_unit"]),
-                "another table:", *_indented(said["another_table"]),
-            ]  # fmt: skip
+        for name, value in list(self.document.items())[2:]:
+            first, *rest = str(value).splitlines()
+            text = f"\n{textwrap.indent(value, '  ').rstrip()}" if rest else f" {first}"
+            lines.append(f"{name.replace('_', ' ')}:{text}")
         return "\n".join(lines)
-
-
-def _indented(text: str) -> list[str]:
-    return [f"  {line}" for line in text.splitlines()]
 
 
 @dataclass(slots=True)

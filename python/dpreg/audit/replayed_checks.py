@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit._finding import Check, Effort, each_case
 from dpreg.audit.recordings import Leak
 from dpreg.audit.replay import measure
 from dpreg.audit.replay_calls import Generator, PublicCall, one_of
@@ -44,24 +44,22 @@ def _replays(
 
     runs: in full, and at least: seven tenths of these find every mutant of tests/audit.
     """
-    claim = _EPSILON, delta
 
-    def run(effort: Effort) -> Finding:
-        finding = Finding(of, "grey box", *claim)
+    @each_case(name, of, "grey box", _EPSILON, delta)
+    def pairs(effort: Effort) -> Iterator[tuple[float, str]]:
         for number in range(effort.runs(*runs)):
             rng = np.random.default_rng([effort.seed, number])
-            call = replace(calls(rng), claim=claim)
+            call = replace(calls(rng), claim=(_EPSILON, delta))
             try:
                 moves = measure(random_case(rng, call, mostly_zero))
             except Leak as leak:
-                return replace(finding, lower=math.inf, runs=number + 1, remark=f"{call}: {leak}")
-            if moves is not None:
-                # Losses of sampled steps are rounded up; that they are not more was seen to.
-                share = min(moves[-1][1], 1.0)
-                finding = finding.after(share * _EPSILON, str(call))
-        return finding
+                yield math.inf, f"{call}: {leak}"
+            else:
+                if moves is not None:
+                    # Losses of sampled steps are rounded up; that they are not more was seen to.
+                    yield min(moves[-1][1], 1.0) * _EPSILON, str(call)
 
-    return Check(name, run)
+    return pairs
 
 
 def _dispersed(rng: Generator) -> PublicCall:
