@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit.recordings import AS_DRAWN, Call, Leak, Luck, Recording
@@ -19,6 +21,7 @@ from dpreg.audit.replay_calls import PublicCall
 from dpreg.audit.watches import watching
 from dpreg.audit.worlds import Tables
 from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 
 # epsilon and delta
 Claim = tuple[float, float]
@@ -117,6 +120,40 @@ def divided_loss(first: Recording, second: Recording, claim: Claim) -> float:
     if of_selection > 0 and mu > 0:
         raise Leak("the unit is used for the selection and for the fit")
     return max(of_selection, gdp_epsilon(mu, claim[1]))
+
+
+def zcdp_loss(first: Recording, second: Recording, claim: Claim) -> float:
+    """Loss at delta of all stages together, by zero-concentrated privacy."""
+    rho = pure_rho(first.mu_against(second))
+    if [call.name for call in first.calls] != ["L1Gradient", "dp_frank_wolfe"]:
+        raise Leak("one run of Frank-Wolfe was expected")
+    start, run = first.calls
+    public, found = run.public, run.result
+    gradients = [recording.calls[0].private() for recording in (first, second)]
+    active: NDArray[np.uint8] = np.ones(len(gradients[0].values()), dtype=np.uint8)
+    screened = dict(zip(found["screened"], found["screened_at"], strict=True))
+    for step, vertex in enumerate(found["path"], start=1):
+        change = np.abs(gradients[0].values() - gradients[1].values())[active > 0]
+        # Of +l1 e_j the score changes by as much as that of -l1 e_j, the other way.
+        used = 2 * float(change.max()) / _core.vertex_score_range(start.public["l1"])
+        rho += bounded_range_rho(used * public["epsilon_step"])
+        for gradient in gradients:
+            gradient.step(abs(int(vertex)) - 1, vertex > 0)
+        for after in public["after"]:
+            if after == step:
+                rho += _screening_rho(gradients, active, public["epsilon_screen"])
+        for column, when in screened.items():
+            if when == step:
+                active[column] = 0
+                for gradient in gradients:
+                    gradient.drop(int(column))
+    return zcdp_epsilon(rho, claim[1])
+
+
+def _screening_rho(gradients: list[Any], active: NDArray[np.uint8], epsilon: float) -> float:
+    scores = [_core.screening_scores(gradient, active)[active > 0] for gradient in gradients]
+    change = np.append(scores[1] - scores[0], 0.0)  # that of the dummy
+    return bounded_range_rho(epsilon * float(np.ptp(change)) / _core.SCREENING_RANGE)
 
 
 def _may_lose(recording: Recording) -> tuple[float, float]:

@@ -1,19 +1,23 @@
-"""Calls of the public functions, with all their options: what a replay calls."""
+"""Calls of the public functions, with all their options, and the containers of their data."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+import importlib.util
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpreg import _core, mechanisms
-from dpreg.audit.replay_held import held
 from dpreg.base.errors import ArgumentError
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family, family_from, with_link
+from dpreg.base.later import pa, pq
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.effect import dp_effect
@@ -32,6 +36,10 @@ LEVELS = {"c": ("u", "v", "w"), "p": ("1", "2", "3"), "r": tuple("ABCDEFGH")}
 STRATA = ("north", "south")
 # At little epsilon small tables are declined; at much, all stages are reached.
 _EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
+
+CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
+# With so few rows in a group or a file, small tables have several.
+FILES, _GROUP, _PARTS = ("parquet", "parquet files", "dask"), 7, 3
 
 _FUNCTIONS: dict[str, Any] = {
     function.__name__: function
@@ -175,3 +183,52 @@ def _label(family: Family) -> str:
     if family.alpha is not None:
         return f"NegativeBinomial({family.alpha:g})"
     return family.link if family.link in ("probit", "cloglog") else family.name
+
+
+@contextlib.contextmanager
+def held(table: pd.DataFrame, container: str) -> Iterator[Any]:
+    """Hold a table of doubles and text in a container, its rows in their order.
+
+    Without Dask a table of its partitions is one of pandas.
+    """
+    if container == "dict":
+        yield {name: table[name].to_numpy() for name in table.columns}
+    elif container == "pyarrow":
+        yield _arrow(table)
+    elif container.startswith("parquet"):
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            yield _written(table, several="files" in container)
+    elif container == "dask" and importlib.util.find_spec("dask") is not None:
+        with _partitioned(table) as frame:
+            yield frame
+    else:
+        yield table
+
+
+def _arrow(table: pd.DataFrame) -> Any:
+    # With a declared type for text, or a column without a row would have another one.
+    kinds = {"f": pa.float64(), "O": pa.string()}
+    schema = pa.schema([(name, kinds[table[name].dtype.kind]) for name in table.columns])
+    return pa.Table.from_pandas(table, schema, preserve_index=False)
+
+
+def _written(table: pd.DataFrame, *, several: bool) -> str:
+    """Write a file, or some, to the present folder; its name is the same for all tables."""
+    rows = _arrow(table)
+    if not several:
+        pq.write_table(rows, "table.parquet", row_group_size=_GROUP)
+        return "table.parquet"
+    Path("table").mkdir()
+    for number, first in enumerate(range(0, len(table) + 1, _GROUP)):
+        pq.write_table(rows.slice(first, _GROUP), f"table/{number:04}.parquet")
+    return "table"
+
+
+@contextlib.contextmanager
+def _partitioned(table: pd.DataFrame) -> Iterator[Any]:
+    import dask
+    import dask.dataframe as dd
+
+    divide: Any = dd.from_pandas
+    with dask.config.set(scheduler="synchronous"):
+        yield divide(table, npartitions=_PARTS, sort=False)

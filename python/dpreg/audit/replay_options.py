@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.audit.replay_calls import (
+    CONTAINERS,
     LEVELS,
     STRATA,
     Generator,
@@ -19,7 +20,6 @@ from dpreg.audit.replay_calls import (
     some,
     with_levels,
 )
-from dpreg.audit.replay_held import CONTAINERS
 from dpreg.audit.replay_models import random_classes, random_curve, random_effect, random_hazards
 from dpreg.audit.replay_varied import elsewhere, varied, with_factors
 from dpreg.base.families import (

@@ -1,4 +1,4 @@
-"""Audits of private selection: the ranges that the noise is made for, and the draws."""
+"""Audits of private selection, of columns and of steps: ranges of scores, and draws."""
 
 from __future__ import annotations
 
@@ -130,3 +130,42 @@ def sub_lasso() -> Run:
         return float(found[0] == 0)
 
     return one_run
+
+
+@sampled("vertex runs", "frank_wolfe: one vertex", (2.0, 0.0), 200_000)
+def vertex() -> Run:
+    """One step: a row raises the score of one vertex and lowers all its rivals."""
+    columns, rows = 22, 6
+    base = np.tile(np.append([1.0, 0.0], np.full(columns - 2, -1.0)), (rows, 1))
+    start = np.zeros(columns, dtype=np.int64)
+    start[1] = -_core.START_WEIGHT
+    active = np.append([1, 0], np.ones(columns - 2)).astype(np.uint8)
+    sides = []
+    for more in (0, 1):
+        X = np.vstack([base, np.ones((more, columns))])
+        design = _core.DenseUnitDesign(X)
+        gradient = _core.L1Gradient(design, np.ones(rows + more), l1=1.0, start=start)
+        sides.append((gradient, _core.VertexBounds(gradient, active=active)))
+    return lambda side, bits: _core.draw_vertex(*sides[side], 2.0, bits) == 1
+
+
+@each_case("screening scores", "screening: range of its scores", "exact", 1.0)
+def screening(effort: Effort) -> Iterator[tuple[float, str]]:
+    """Scores and the dummy over all tables of up to 3 rows, many rows alike, and one more."""
+    rows = list(itertools.product((-1.0, 1.0), (-1.0, 0.0, 1.0), (-1.0, 1.0)))
+    tables = [t * c for n in (0, 1, 2) for t in itertools.combinations_with_replacement(rows, n)
+              for c in (1, 60)]  # fmt: skip
+    weight = _core.START_WEIGHT
+    for table, start in itertools.product(tables, ([0, 0], [weight, 0], [-weight, 0], [0, weight])):
+        before = _screening_scores(table, start)
+        for row in rows:
+            change = np.append(_screening_scores((*table, row), start) - before, 0.0)
+            used = float(np.ptp(change)) / (_core.SCREENING_RANGE + _core.SCREENING_ROUNDING)
+            yield used, f"{len(table)} rows {table[:2]} at {start}, and {row}"
+
+
+def _screening_scores(table: tuple[tuple[float, ...], ...], start: list[int]) -> Doubles:
+    values = np.array(table, dtype=np.float64).reshape(len(table), 3)
+    design = _core.DenseUnitDesign(np.ascontiguousarray(values[:, :2]))
+    gradient = _core.L1Gradient(design, np.ascontiguousarray(values[:, 2]), l1=1.0, start=start)
+    return np.asarray(_core.screening_scores(gradient, np.ones(2, dtype=np.uint8)))
