@@ -104,11 +104,16 @@ def composed_loss(first: Recording, second: Recording, claim: Claim) -> float:
     Raises Leak if what the stages are told that they may lose is more than the claim.
     """
     failure = math.fsum(_told(call)[1] for call in first.calls)
-    pure, spent = _may_lose(first)
-    account = _added_up(pure, failure, spent, claim[1])
+
+    def added_up(pure: float, mu: float) -> float:
+        if failure > claim[1]:
+            return math.inf
+        return pure + (gdp_epsilon(mu, claim[1] - failure) if mu > 0 else 0.0)
+
+    account = added_up(*_may_lose(first))
     if account > claim[0] * (1 + 1e-9):
         raise Leak(f"the stages may lose {account:.6g} together")
-    return _added_up(_used(first, second), failure, first.mu_against(second), claim[1])
+    return added_up(_used(first, second), first.mu_against(second))
 
 
 def divided_loss(first: Recording, second: Recording, claim: Claim) -> float:
@@ -166,12 +171,6 @@ def _used(first: Recording, second: Recording) -> float:
     """Return how much of what they are told all calls lose."""
     calls = zip(first.calls, second.calls, strict=True)
     return math.fsum(_told(mine)[0] * _share_used(mine, theirs) for mine, theirs in calls)
-
-
-def _added_up(pure: float, failure: float, mu: float, delta: float) -> float:
-    if failure > delta:
-        return math.inf
-    return pure + (gdp_epsilon(mu, delta - failure) if mu > 0 else 0.0)
 
 
 def _told(call: Call) -> tuple[float, float]:
