@@ -94,16 +94,12 @@ class PublicCall:
         return with_link(family_from(self.options.get("family", default)), link)
 
     @property
-    def counts_units(self) -> bool:
-        """Whether a noisy number of units is drawn, or units are assigned to models."""
+    def draws_units(self) -> bool:
+        """Whether units or rows are drawn, by their numbers: for models, steps or a part."""
         asked = (self.options.get("method"), self.options.get("select"))
         names = {getattr(one, "name", "") for one in asked} | {self.function}
-        return bool(names & {"tukey", "auto", "sub_lasso", "two_stage", "tukey_em"})
-
-    @property
-    def samples_rows(self) -> bool:
-        """Whether steps are of samples of the rows."""
-        return "dpsgd" in (self.function, getattr(self.options.get("method"), "name", ""))
+        drawing = {"tukey", "auto", "sub_lasso", "two_stage", "tukey_em", "dpsgd"}
+        return "split" in self.options or not names.isdisjoint(drawing)
 
     @property
     def of_arrays(self) -> bool:

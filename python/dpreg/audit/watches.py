@@ -102,6 +102,8 @@ def _counts_watch(real: Watch, laplace: Watch, here: Recording, script: Script) 
         said, exact = _scripted(here, script, "noisy_counts"), opened(counts)
         with patch.object(_core, "discrete_laplace", Mock(side_effect=laplace)) as drawing:
             drawn, part = real(label, counts, epsilon, bits, rows)
+        if drawing.call_args is None:
+            raise Leak(f"{label}: counts without noise")
         out = np.array(said.result if said is not None else here.luck.of(exact, drawn))
         most = 1 if counts.of_units else rows
         asked = drawing.call_args.args[0] * most
