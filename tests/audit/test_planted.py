@@ -28,7 +28,7 @@ from dpreg.audit import CHECKS, Effort
 from dpreg.audit.observed import difference, observe, watch
 from dpreg.audit.recordings import Leak as Found
 from dpreg.audit.replay import measure
-from dpreg.audit.replay_held import held
+from dpreg.audit.replay_calls import held
 from dpreg.audit.replay_tables import random_case
 
 by_name = pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.name)

@@ -21,10 +21,9 @@ from dpreg import _core
 from dpreg.audit import ReplayReport, replay, replay_options, replay_varied
 from dpreg.audit.recordings import Leak, Luck
 from dpreg.audit.replay import measure
-from dpreg.audit.replay_calls import LEVELS, PublicCall
-from dpreg.audit.replay_held import CONTAINERS, FILES
+from dpreg.audit.replay_calls import CONTAINERS, FILES, LEVELS, PublicCall
 from dpreg.audit.replay_options import random_call
-from dpreg.audit.replay_shrink import shrunk
+from dpreg.audit.replay_report import shrunk
 from dpreg.audit.replay_tables import random_case
 from dpreg.audit.replay_varied import varied
 from dpreg.audit.watches import _with_units
@@ -257,7 +256,7 @@ def test_a_failure_is_shrunk_and_written_down(monkeypatch, capsys, tmp_path):
     report.add("dp_lm(boosted_adassp)", {}, [])
     report.failures.append(Failure(smallest, why, 1))
     assert "dp_lm('y ~ a', data, eps=100.0" in str(report)
-    assert "rows of the unit that" in str(report)
+    assert "rows of the unit:" in str(report)
     (document,) = json.loads(report.to_json())["failures"]
     assert document["why"] == why
     assert document["table"].splitlines()[0] == "a,y"

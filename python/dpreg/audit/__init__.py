@@ -12,18 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpreg.audit import (
-    behaviour,
-    containers,
-    counts,
-    exact,
-    frank_wolfe,
-    replayed_checks,
-    sampled,
-    selections,
-)
+from dpreg.audit import behaviour, containers, counts, exact, sampled, selections
 from dpreg.audit._finding import QUICK, Check, Effort, Finding, Report
 from dpreg.audit.black_box_calls import black_box
+from dpreg.audit.replay import CHECKS as REPLAYED
 from dpreg.audit.replay import replay
 from dpreg.audit.replay_report import ReplayReport
 
@@ -41,10 +33,10 @@ __all__ = [
 
 CHECKS: dict[str, Check] = {
     check.name: check
-    for module in (exact, counts, containers, behaviour, sampled, selections, frank_wolfe)
+    for module in (exact, counts, containers, behaviour, sampled, selections)
     for check in vars(module).values()
     if isinstance(check, Check)
-} | {check.name: check for check in replayed_checks.ALL}
+} | {check.name: check for check in REPLAYED}
 
 
 def audit(

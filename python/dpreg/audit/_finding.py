@@ -1,7 +1,7 @@
 """What an audit says about one claim."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
@@ -83,23 +83,43 @@ class Check:
     run: Callable[[Effort], Finding]
 
 
+Cases = Iterable[tuple[float, str]]
+
+
+def each_case(
+    name: str, mechanism: str, how: How, epsilon: float = 0.0, delta: float = 0.0
+) -> Callable[[Callable[[Effort], Cases]], Check]:
+    """Return a decorator: what it decorates yields what is lost in each case, and a remark.
+
+    It stops where more is lost than claimed.
+    """
+
+    def checked(cases: Callable[[Effort], Cases]) -> Check:
+        def run(effort: Effort) -> Finding:
+            found = Finding(mechanism, how, epsilon, delta)
+            for lost, remark in cases(effort):
+                found = found.after(lost, remark)
+                if not found.holds:
+                    break
+            return found
+
+        return Check(name, run)
+
+    return checked
+
+
 def nothing_lost(name: str, mechanism: str) -> Callable[[Callable[[int], Iterable[str]]], Check]:
-    """Return a decorator: nothing at all is lost in any case, and it stops where something is.
+    """Return a decorator: nothing at all is lost in any case.
 
     What it decorates says of a seed what is wrong with each case; empty where nothing is.
     """
 
     def checked(said: Callable[[int], Iterable[str]]) -> Check:
-        def run(effort: Effort) -> Finding:
-            cases, fault = 0, ""
+        def cases(effort: Effort) -> Iterator[tuple[float, str]]:
             for fault in said(effort.seed):
-                cases += 1
-                if fault:
-                    break
-            lower = math.inf if fault else 0.0
-            return Finding(mechanism, "grey box", 0.0, 0.0, lower, cases, fault[:300])
+                yield math.inf if fault else 0.0, fault[:300]
 
-        return Check(name, run)
+        return each_case(name, mechanism, "grey box")(cases)
 
     return checked
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg import _core, mechanisms
+from dpreg import mechanisms
 from dpreg.audit._finding import QUICK, Effort, Report
 from dpreg.audit.attacks import Attack, attacked, first_coefficient
 from dpreg.audit.black_box_models import MODELS
@@ -24,16 +24,11 @@ from dpreg.calls.block_test import dp_test
 from dpreg.calls.lm import dp_lm
 from dpreg.calls.moments import dp_moments
 from dpreg.calls.select import dp_select
-from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Method
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, TukeyEM
-from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
-from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.selection import TwoStage
-from dpreg.privacy.sealed import opened
 
 _DELTA = 1e-5
-_BOUNDS = {"y": (-1.0, 1.0)}
 
 
 def _lm(
@@ -124,31 +119,19 @@ def _moments() -> Attack:
         return (float(gain / found.deviation**2),)
 
     return Attack(
-        "dp_moments()", partial(dp_moments, "~ y", bounds=_BOUNDS), tables, seen, _DELTA, runs=5000,
+        "dp_moments()", partial(dp_moments, "~ y", bounds={"y": (-1.0, 1.0)}), tables, seen, _DELTA,
+        runs=5000,
         remark="the matrix alone, which gets 90% of the squared mu",
     )  # fmt: skip
 
 
 def _exact_moments(y: Doubles, found: Any) -> Doubles:
-    """Return the moments of a table by the released basis, without noise."""
-    design = Design.of(y[:, None].copy(), y.copy(), Terms("y", ("y",), True))
-    units = StandardUnits(
-        columns=np.array([0]), centre=found.centre, scale=found.scale, y_centre=0.0, y_scale=1.0,
-        intercept=True,
-    )  # fmt: skip
-    limits = np.array([_BOUNDS["y"]] * 2)
-    scales = Scales(
-        low=limits[:, 0], high=limits[:, 1], centre=np.zeros(2), scale=np.ones(2),
-        given=np.ones(2, bool), spread=np.ones(2), seen=np.ones(2, bool), response_found=True,
-        units=found.units,
-    )  # fmt: skip
-    limit = found.reach * np.sqrt(units.width)
-    change = np.asarray(np.linalg.inv(found.basis))
-    rows = mapped_rows(design, scales, units, change, limit, kept=False)
-    upper = np.zeros((units.width, units.width))
-    upper[np.triu_indices(units.width)] = opened(rows.gram())
-    matrix = upper + np.triu(upper, 1).T
-    return np.asarray(matrix * (rows.limit / _core.ROW_STEPS) ** 2)
+    """Return the moments of a table by the released basis, without noise or rounding."""
+    rows = np.column_stack([np.ones(len(y)), (y - found.centre) / found.scale])
+    rows = rows @ np.linalg.inv(found.basis)
+    limit, norms = found.reach * np.sqrt(rows.shape[1]), np.linalg.norm(rows, axis=1)
+    rows *= np.minimum(1.0, limit / norms)[:, None]
+    return np.asarray(rows.T @ rows)
 
 
 def _test() -> Attack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
@@ -13,26 +13,23 @@ from scipy import stats
 
 from dpreg import _core
 from dpreg.audit._bounds import epsilon_between
-from dpreg.audit._finding import Check, Effort, Finding
+from dpreg.audit._finding import Check, Effort, Finding, each_case
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.privacy.gdp import discreteness, gdp_epsilon
 from dpreg.privacy.pld import sampled_epsilon
 
 
-@partial(Check, "release test")
-def release_test(effort: Effort) -> Finding:
+@each_case("release test", "propose_test_release: the test", "exact", 1.0)
+def release_test(effort: Effort) -> Iterator[tuple[float, str]]:
     """Pass or not, at every distance and the next; unsafe data may pass with delta only."""
-    epsilon = 1.0
-    found = Finding("propose_test_release: the test", "exact", epsilon, 0.0)
     for delta in (0.3, 0.01, 1e-5):
-        threshold = _core.release_threshold(epsilon, delta)
-        laws = [_test_law(threshold - distance, epsilon) for distance in range(-1, 40)]
+        threshold = _core.release_threshold(1.0, delta)
+        laws = [_test_law(threshold - distance, 1.0) for distance in range(-1, 40)]
         if laws[0][0] > delta:
-            remark = f"unsafe data pass with probability {laws[0][0]:.3g}, {delta:g} is claimed"
-            found = replace(found, lower=math.inf, remark=remark)
+            claim = f"{delta:g} is claimed"
+            yield math.inf, f"unsafe data pass with probability {laws[0][0]:.3g}, {claim}"
         for a, b in itertools.pairwise(laws):
-            found = found.after(epsilon_between(a, b, 0.0), "")
-    return found
+            yield epsilon_between(a, b, 0.0), ""
 
 
 def _test_law(margin: int, epsilon: float) -> Doubles:
@@ -70,28 +67,29 @@ def tukey_law(
 _TUKEY_WORLDS = ((4, 4, 1), (7, 3, 1), (11, 2, 1), (20, 2, 1), (4, 2, 2))
 
 
-def _tukey(epsilon: tuple[float, float]) -> Finding:
+def _tukey(name: str, *epsilon: float) -> Check:
     """All sets of models on small grids, with any one of them replaced by any other.
 
     epsilon: of the test, and of the draw.
     """
-    delta, claim = 0.02, "tukey_em: test {:g}, draw {:g}".format(*epsilon)
-    found = Finding(claim, "exact", sum(epsilon), delta)
-    for m, values, p in _TUKEY_WORLDS:
-        points = list(itertools.product(range(values), repeat=p))
-        worlds = list(itertools.combinations_with_replacement(points, m))
-        neighbours = _neighbours(worlds, points)
-        for t in range(1, (m + 1) // 2 + 1):
-            laws = {w: tukey_law(np.array(w), values, t, epsilon, delta) for w in worlds}
-            for world, other in neighbours:
-                lost = epsilon_between(laws[world], laws[other], delta)
-                remark = f"{m} models, t = {t}: {_short(world)} and {_short(other)}"
-                found = found.after(lost, remark)
-    return found
+    delta, (test, draw) = 0.02, epsilon
+
+    @each_case(name, f"tukey_em: test {test:g}, draw {draw:g}", "exact", test + draw, delta)
+    def lost(effort: Effort) -> Iterator[tuple[float, str]]:
+        for m, values, p in _TUKEY_WORLDS:
+            points = list(itertools.product(range(values), repeat=p))
+            worlds = list(itertools.combinations_with_replacement(points, m))
+            neighbours = _neighbours(worlds, points)
+            for t in range(1, (m + 1) // 2 + 1):
+                laws = {w: tukey_law(np.array(w), values, t, (test, draw), delta) for w in worlds}
+                for world, other in neighbours:
+                    remark = f"{m} models, t = {t}: {_short(world)} and {_short(other)}"
+                    yield epsilon_between(laws[world], laws[other], delta), remark
+
+    return lost
 
 
-TUKEY = Check("tukey worlds", lambda _: _tukey((1.0, 2.0)))
-TUKEY_TEST = Check("tukey worlds, test", lambda _: _tukey((2.0, 0.5)))
+TUKEY, TUKEY_TEST = _tukey("tukey worlds", 1.0, 2.0), _tukey("tukey worlds, test", 2.0, 0.5)
 
 
 Point = tuple[int, ...]
@@ -112,16 +110,13 @@ def _short(world: World) -> str:
     return "{" + " ".join(",".join(map(str, point)) for point in world) + "}"
 
 
-@partial(Check, "choice worlds")
-def choice(effort: Effort) -> Finding:
+@each_case("choice worlds", "choose_index: exponential mechanism", "exact", 1.0)
+def choice(effort: Effort) -> Iterator[tuple[float, str]]:
     """All score vectors on a grid whose changes have range epsilon."""
-    epsilon = 1.0
-    found = Finding("choose_index: exponential mechanism", "exact", epsilon, 0.0)
     scores = [np.array(s) for s in itertools.product([0.0, 0.5, 1.0], repeat=3)]
     for a, b in itertools.combinations(scores, 2):
-        if np.ptp(a - b) <= epsilon:
-            found = found.after(epsilon_between(_chosen(a), _chosen(b), 0.0), "")
-    return found
+        if np.ptp(a - b) <= 1.0:
+            yield epsilon_between(_chosen(a), _chosen(b), 0.0), ""
 
 
 def _chosen(log_weights: Doubles) -> Doubles:

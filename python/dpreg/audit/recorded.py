@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.audit.recordings import AS_DRAWN, Call, Leak, Luck, Recording
@@ -19,6 +21,7 @@ from dpreg.audit.replay_calls import PublicCall
 from dpreg.audit.watches import watching
 from dpreg.audit.worlds import Tables
 from dpreg.privacy.gdp import gdp_epsilon
+from dpreg.privacy.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 
 # epsilon and delta
 Claim = tuple[float, float]
@@ -49,7 +52,7 @@ def same_path(call: PublicCall, table: pd.DataFrame, first: Recording) -> None:
 def _recorded(
     call: PublicCall, table: pd.DataFrame, luck: Luck, script: Recording | None
 ) -> Recording:
-    here = Recording(call.count_units(table), luck)
+    here = Recording(luck)
     with warnings.catch_warnings(), watching(here, script):
         warnings.simplefilter("error")
         try:
@@ -101,11 +104,16 @@ def composed_loss(first: Recording, second: Recording, claim: Claim) -> float:
     Raises Leak if what the stages are told that they may lose is more than the claim.
     """
     failure = math.fsum(_told(call)[1] for call in first.calls)
-    pure, spent = _may_lose(first)
-    account = _added_up(pure, failure, spent, claim[1])
+
+    def added_up(pure: float, mu: float) -> float:
+        if failure > claim[1]:
+            return math.inf
+        return pure + (gdp_epsilon(mu, claim[1] - failure) if mu > 0 else 0.0)
+
+    account = added_up(*_may_lose(first))
     if account > claim[0] * (1 + 1e-9):
         raise Leak(f"the stages may lose {account:.6g} together")
-    return _added_up(_used(first, second), failure, first.mu_against(second), claim[1])
+    return added_up(_used(first, second), first.mu_against(second))
 
 
 def divided_loss(first: Recording, second: Recording, claim: Claim) -> float:
@@ -117,6 +125,40 @@ def divided_loss(first: Recording, second: Recording, claim: Claim) -> float:
     if of_selection > 0 and mu > 0:
         raise Leak("the unit is used for the selection and for the fit")
     return max(of_selection, gdp_epsilon(mu, claim[1]))
+
+
+def zcdp_loss(first: Recording, second: Recording, claim: Claim) -> float:
+    """Loss at delta of all stages together, by zero-concentrated privacy."""
+    rho = pure_rho(first.mu_against(second))
+    if [call.name for call in first.calls] != ["L1Gradient", "dp_frank_wolfe"]:
+        raise Leak("one run of Frank-Wolfe was expected")
+    start, run = first.calls
+    public, found = run.public, run.result
+    gradients = [recording.calls[0].private() for recording in (first, second)]
+    active: NDArray[np.uint8] = np.ones(len(gradients[0].values()), dtype=np.uint8)
+    screened = dict(zip(found["screened"], found["screened_at"], strict=True))
+    for step, vertex in enumerate(found["path"], start=1):
+        change = np.abs(gradients[0].values() - gradients[1].values())[active > 0]
+        # Of +l1 e_j the score changes by as much as that of -l1 e_j, the other way.
+        used = 2 * float(change.max()) / _core.vertex_score_range(start.public["l1"])
+        rho += bounded_range_rho(used * public["epsilon_step"])
+        for gradient in gradients:
+            gradient.step(abs(int(vertex)) - 1, vertex > 0)
+        for after in public["after"]:
+            if after == step:
+                rho += _screening_rho(gradients, active, public["epsilon_screen"])
+        for column, when in screened.items():
+            if when == step:
+                active[column] = 0
+                for gradient in gradients:
+                    gradient.drop(int(column))
+    return zcdp_epsilon(rho, claim[1])
+
+
+def _screening_rho(gradients: list[Any], active: NDArray[np.uint8], epsilon: float) -> float:
+    scores = [_core.screening_scores(gradient, active)[active > 0] for gradient in gradients]
+    change = np.append(scores[1] - scores[0], 0.0)  # that of the dummy
+    return bounded_range_rho(epsilon * float(np.ptp(change)) / _core.SCREENING_RANGE)
 
 
 def _may_lose(recording: Recording) -> tuple[float, float]:
@@ -131,17 +173,9 @@ def _used(first: Recording, second: Recording) -> float:
     return math.fsum(_told(mine)[0] * _share_used(mine, theirs) for mine, theirs in calls)
 
 
-def _added_up(pure: float, failure: float, mu: float, delta: float) -> float:
-    if failure > delta:
-        return math.inf
-    return pure + (gdp_epsilon(mu, delta - failure) if mu > 0 else 0.0)
-
-
 def _told(call: Call) -> tuple[float, float]:
     """Return epsilon and delta of one call, for the ranges that the proofs give."""
     public = call.public
-    if call.name == "discrete_laplace":
-        return public["epsilon"] * public["size"], 0.0
     if call.name == "tukey_em":
         draw = 0.0 if call.result is None else public["epsilon_sample"]
         return public["epsilon_test"] + draw, public["delta"]

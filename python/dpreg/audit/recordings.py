@@ -60,7 +60,6 @@ AS_DRAWN = Luck()
 class Recording:
     """All releases of one fit."""
 
-    units: int  # How many there are.
     luck: Luck = AS_DRAWN  # Which of the noise that is possible is drawn.
     stages: list[Stage] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)

@@ -1,19 +1,23 @@
-"""Calls of the public functions, with all their options: what a replay calls."""
+"""Calls of the public functions, with all their options, and the containers of their data."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+import importlib.util
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpreg import _core, mechanisms
-from dpreg.audit.replay_held import held
 from dpreg.base.errors import ArgumentError
 from dpreg.base.families import BINOMIAL, GAUSSIAN, Family, family_from, with_link
+from dpreg.base.later import pa, pq
 from dpreg.calls.classes import dp_multinomial, dp_ordinal
 from dpreg.calls.curve import dp_curve
 from dpreg.calls.effect import dp_effect
@@ -21,13 +25,8 @@ from dpreg.calls.lm import dp_glm, dp_lm
 from dpreg.calls.moments import dp_moments
 from dpreg.calls.select import dp_select
 from dpreg.calls.survival import dp_survival
-from dpreg.data.observations import default_memory
-from dpreg.data.problem import pose
-from dpreg.data.roles import check_weights
 from dpreg.estimation.inference.start import Start
-from dpreg.mechanisms._inputs import design_of
 from dpreg.privacy.budget import Budget
-from dpreg.privacy.sealed import opened
 
 Generator = np.random.Generator
 
@@ -37,6 +36,10 @@ LEVELS = {"c": ("u", "v", "w"), "p": ("1", "2", "3"), "r": tuple("ABCDEFGH")}
 STRATA = ("north", "south")
 # At little epsilon small tables are declined; at much, all stages are reached.
 _EPSILONS, _DELTAS = (0.1, 1.0, 1.0, 5.0, 20.0, 100.0), (1e-5, 1e-5, 1e-2)
+
+CONTAINERS = ("pandas", "pandas", "pandas", "dict", "pyarrow")
+# With so few rows in a group or a file, small tables have several.
+FILES, _GROUP, _PARTS = ("parquet", "parquet files", "dask"), 7, 3
 
 _FUNCTIONS: dict[str, Any] = {
     function.__name__: function
@@ -91,16 +94,12 @@ class PublicCall:
         return with_link(family_from(self.options.get("family", default)), link)
 
     @property
-    def counts_units(self) -> bool:
-        """Whether a noisy number of units is drawn, or units are assigned to models."""
+    def draws_units(self) -> bool:
+        """Whether units or rows are drawn, by their numbers: for models, steps or a part."""
         asked = (self.options.get("method"), self.options.get("select"))
         names = {getattr(one, "name", "") for one in asked} | {self.function}
-        return bool(names & {"tukey", "auto", "sub_lasso", "two_stage", "tukey_em"})
-
-    @property
-    def samples_rows(self) -> bool:
-        """Whether steps are of samples of the rows."""
-        return "dpsgd" in (self.function, getattr(self.options.get("method"), "name", ""))
+        drawing = {"tukey", "auto", "sub_lasso", "two_stage", "tukey_em", "dpsgd"}
+        return "split" in self.options or not names.isdisjoint(drawing)
 
     @property
     def of_arrays(self) -> bool:
@@ -112,52 +111,25 @@ class PublicCall:
         """Whether it takes a delta."""
         return bool(self.claim[1]) or not (self.of_arrays or self.function == "dp_curve")
 
-    def count_units(self, table: pd.DataFrame) -> int:
-        """Count the units of complete rows, as the call does; 0 if it does not, or is refused."""
-        if not self.counts_units:
-            return 0
-        if self.of_arrays:
-            return opened(design_of(*self._arrays(table)).records).unit_count
-        options = self.options
-        try:
-            weights = check_weights(options.get("weights"), options.get("weight_limit"))
-            budget = self._budget()
-            stratum = None if budget is None else budget.stratum
-            with held(table, self.container) as data:
-                problem = pose(
-                    self.formula, data, options.get("levels"), self.unit, stratum, weights
-                )
-                return opened(problem.design(default_memory()).records).unit_count
-        except ArgumentError:
-            return 0
-
     def __call__(self, table: pd.DataFrame, bits: _core.BitSource) -> str:
         """Make the call, and return all that comes out."""
         arguments: dict[str, Any] = {**self.options, "rng": bits, "eps": self.claim[0]}
         if self.has_delta:
             arguments["delta"] = self.claim[1]
-        budget = self._budget()
-        if budget is not None:
-            arguments["budget"] = budget
+        if self.stratum is not None:
+            arguments["budget"] = Budget(*self.claim).partition("s", list(STRATA))[self.stratum]
         try:
             if self.of_arrays:
-                found = getattr(mechanisms, self.function)(*self._arrays(table), **arguments)
+                y, *x = self.formula.split()
+                arrays = table[x].to_numpy(), table[y].to_numpy()
+                found = getattr(mechanisms, self.function)(*arrays, **arguments)
             else:
                 with held(table, self.container) as data:
                     found = _FUNCTIONS[self.function](self.formula, data, **arguments)
         except ArgumentError as error:
             return f"refused: {error}"
         text = found.to_json() if hasattr(found, "to_json") else repr(found)
-        return text if budget is None else text + repr(budget)
-
-    def _arrays(self, table: pd.DataFrame) -> tuple[Any, Any]:
-        y, *x = self.formula.split()
-        return table[x].to_numpy(), table[y].to_numpy()
-
-    def _budget(self) -> Any:
-        if self.stratum is None:
-            return None
-        return Budget(*self.claim).partition("s", list(STRATA))[self.stratum]
+        return text + repr(arguments["budget"]) if "budget" in arguments else text
 
 
 def one_of(rng: Generator, choices: Any) -> Any:
@@ -175,6 +147,11 @@ def with_levels(formula: str, options: dict[str, Any]) -> dict[str, Any]:
 def random_claim(rng: Generator) -> tuple[float, float]:
     """Epsilon and delta."""
     return one_of(rng, _EPSILONS), one_of(rng, _DELTAS)
+
+
+def some(rng: Generator, share: float, **options: Any) -> dict[str, Any]:
+    """Return options in such a share of calls, and none in the others."""
+    return options if rng.random() < share else {}
 
 
 def random_units(rng: Generator, most: int = 3) -> dict[str, Any]:
@@ -202,3 +179,52 @@ def _label(family: Family) -> str:
     if family.alpha is not None:
         return f"NegativeBinomial({family.alpha:g})"
     return family.link if family.link in ("probit", "cloglog") else family.name
+
+
+@contextlib.contextmanager
+def held(table: pd.DataFrame, container: str) -> Iterator[Any]:
+    """Hold a table of doubles and text in a container, its rows in their order.
+
+    Without Dask a table of its partitions is one of pandas.
+    """
+    if container == "dict":
+        yield {name: table[name].to_numpy() for name in table.columns}
+    elif container == "pyarrow":
+        yield _arrow(table)
+    elif container.startswith("parquet"):
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            yield _written(table, several="files" in container)
+    elif container == "dask" and importlib.util.find_spec("dask") is not None:
+        with _partitioned(table) as frame:
+            yield frame
+    else:
+        yield table
+
+
+def _arrow(table: pd.DataFrame) -> Any:
+    # With a declared type for text, or a column without a row would have another one.
+    kinds = {"f": pa.float64(), "O": pa.string()}
+    schema = pa.schema([(name, kinds[table[name].dtype.kind]) for name in table.columns])
+    return pa.Table.from_pandas(table, schema, preserve_index=False)
+
+
+def _written(table: pd.DataFrame, *, several: bool) -> str:
+    """Write a file, or some, to the present folder; its name is the same for all tables."""
+    rows = _arrow(table)
+    if not several:
+        pq.write_table(rows, "table.parquet", row_group_size=_GROUP)
+        return "table.parquet"
+    Path("table").mkdir()
+    for number, first in enumerate(range(0, len(table) + 1, _GROUP)):
+        pq.write_table(rows.slice(first, _GROUP), f"table/{number:04}.parquet")
+    return "table"
+
+
+@contextlib.contextmanager
+def _partitioned(table: pd.DataFrame) -> Iterator[Any]:
+    import dask
+    import dask.dataframe as dd
+
+    divide: Any = dd.from_pandas
+    with dask.config.set(scheduler="synchronous"):
+        yield divide(table, npartitions=_PARTS, sort=False)

@@ -10,6 +10,7 @@ from dpreg.audit.replay_calls import (
     one_of,
     random_claim,
     random_units,
+    some,
     with_levels,
 )
 
@@ -22,14 +23,10 @@ def random_hazards(rng: Generator) -> PublicCall:
     options["start"] = one_of(rng, (0.0, 0.0, -1.0))
     if rng.random() < 0.3:
         options |= random_units(rng)
-    if rng.random() < 0.2:
-        options |= {"weights": "w", "weight_limit": 3.0}
-    if rng.random() < 0.1:
-        options |= {"memory": 1e6, "bounds": {"b": (-3.0, 3.0)} if "+ b" in formula else None}
-    if rng.random() < 0.2:
-        options["strata"] = "p"
-    if rng.random() < 0.2:
-        options["time_varying"] = ["a"]
+    options |= some(rng, 0.2, weights="w", weight_limit=3.0)
+    bounds = {"b": (-3.0, 3.0)} if "+ b" in formula else None
+    options |= some(rng, 0.1, memory=1e6, bounds=bounds)
+    options |= some(rng, 0.2, strata="p") | some(rng, 0.2, time_varying=["a"])
     used = " ".join([formula, str(options.get("strata", ""))])
     return PublicCall("dp_survival", formula, random_claim(rng), with_levels(used, options))
 
@@ -55,8 +52,7 @@ def random_effect(rng: Generator) -> PublicCall:
         options["overlap"] = one_of(rng, ((0.01, 0.99), (0.3, 0.5)))
     if rng.random() < 0.3:
         options |= random_units(rng)
-    if rng.random() < 0.1:
-        options["memory"] = 1e6
+    options |= some(rng, 0.1, memory=1e6)
     if rng.random() < 0.3:
         options["bounds"] = {"y": one_of(rng, ((-3.0, 3.0), (0.0, 1.0)))}
     options = with_levels(right, options)
@@ -78,7 +74,6 @@ def random_classes(rng: Generator) -> PublicCall:
         options |= random_units(rng)
     if rng.random() < 0.2:
         options |= {"weights": "w", "weight_limit": one_of(rng, (3.0, None))}
-    if rng.random() < 0.1:
-        options["memory"] = 1e6
+    options |= some(rng, 0.1, memory=1e6)
     formula = f"p ~ {right}"
     return PublicCall(function, formula, random_claim(rng), with_levels(formula, options))

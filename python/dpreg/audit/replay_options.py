@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpreg.audit.replay_calls import (
+    CONTAINERS,
     LEVELS,
     STRATA,
     Generator,
@@ -16,9 +17,9 @@ from dpreg.audit.replay_calls import (
     one_of,
     random_claim,
     random_units,
+    some,
     with_levels,
 )
-from dpreg.audit.replay_held import CONTAINERS
 from dpreg.audit.replay_models import random_classes, random_curve, random_effect, random_hazards
 from dpreg.audit.replay_varied import elsewhere, varied, with_factors
 from dpreg.base.families import (
@@ -91,7 +92,7 @@ def random_auto(rng: Generator) -> PublicCall:
 def random_rare(rng: Generator) -> PublicCall:
     """A fit of columns a and b, and mostly of their product."""
     method = one_of(rng, (BoostedAdaSSP(), BoostedAdaSSP(), AdaSSP()))
-    inference = {"inference": False} if rng.random() < 0.25 else {}
+    inference = some(rng, 0.25, inference=False)
     formula = one_of(rng, ("y ~ a * b", "y ~ a * b", "y ~ a + b"))
     return PublicCall("dp_lm", formula, random_claim(rng), {"method": method, **inference})
 
@@ -102,8 +103,7 @@ def random_tukey(rng: Generator) -> PublicCall:
     family = one_of(rng, (GAUSSIAN, GAUSSIAN, BINOMIAL, POISSON))
     options: dict[str, Any] = {**_spelled_family(family), "method": method}
     formula = one_of(rng, _FORMULAS[:8])
-    if rng.random() < 0.3:
-        options["unit"] = "who"
+    options |= some(rng, 0.3, unit="who")
     return PublicCall("dp_glm", formula, random_claim(rng), with_levels(formula, options))
 
 
@@ -150,14 +150,12 @@ def random_fit(
         options["weights"] = "w"
         if rng.random() < 0.5:
             options["weight_limit"] = one_of(rng, (0.5, 3.0))
-    if rng.random() < 0.3:
-        options["inference"] = False
+    options |= some(rng, 0.3, inference=False)
     for name in ("fit_stats", "diagnostics"):
         fits = "weights" not in options and (linear or name != "fit_stats")
         if (fits and rng.random() < 0.25) or rng.random() < 0.01:
             options[name] = True
-    if rng.random() < 0.03:
-        options["memory"] = 1e6
+    options |= some(rng, 0.03, memory=1e6)
     plain = method.name == "boosted_adassp" and not {"weights", "inference"} & set(options)
     if (linear and plain and rng.random() < 0.25) or rng.random() < 0.01:
         # `random_case` has tables to start from.
@@ -184,8 +182,7 @@ def _selector(rng: Generator) -> Any:
 def _select(rng: Generator) -> PublicCall:
     formula, selector = one_of(rng, _TERMS), _selector(rng)
     options: dict[str, Any] = {"method": selector, "k": int(rng.integers(1, 3))}
-    if rng.random() < 0.3:
-        options["unit"] = "who"
+    options |= some(rng, 0.3, unit="who")
     options = with_levels(formula, options)
     if selector.uses_bounds:
         options = _with_bounds(rng, formula, options, everything=True)
@@ -201,8 +198,7 @@ def random_selected(rng: Generator) -> PublicCall:
     # What assigns units to models would have to know those of its part.
     if selector.name in ("kendall", "sis") and rng.random() < 0.5:
         options["split"] = one_of(rng, (0.25, 0.5, 0.9))
-    if rng.random() < 0.3:
-        options["unit"] = "who"
+    options |= some(rng, 0.3, unit="who")
     options = with_levels(formula, options)
     options = _with_bounds(rng, formula, options, everything=selector.uses_bounds)
     return PublicCall("dp_lm", formula, random_claim(rng), options)

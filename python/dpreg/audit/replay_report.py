@@ -1,15 +1,19 @@
-"""What a replay found, for a custodian to file."""
+"""What a replay found, for a custodian to file, and how a pair that fails is made small."""
 
 from __future__ import annotations
 
 import json
 import re
 import textwrap
+import time
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from dpreg.audit.recordings import AS_DRAWN
 from dpreg.audit.replay_tables import Case, without_unused
 from dpreg.version import __version__
 
@@ -42,24 +46,12 @@ class Failure:
         }
 
     def __str__(self) -> str:
-        said = self.document
         lines = [f"FAILED at pair {self.pairs}: {self.why}"]
-        if self.case is not None:
-            luck = self.case.luck
-            lines += [
-                said["call"],
-                f"data: {said['container']}; released: {luck.magnified} times the sums, "
-                f"{luck.noise} times the noise",
-                "table:", *_indented(said["table"]),
-                f"rows of the unit that {said['unit']}, before row {said['before_row']}:",
-                *_indented(said["rows_of_the_unit"]),
-                "another table:", *_indented(said["another_table"]),
-            ]  # fmt: skip
+        for name, value in list(self.document.items())[2:]:
+            first, *rest = str(value).splitlines()
+            text = f"\n{textwrap.indent(value, '  ').rstrip()}" if rest else f" {first}"
+            lines.append(f"{name.replace('_', ' ')}:{text}")
         return "\n".join(lines)
-
-
-def _indented(text: str) -> list[str]:
-    return [f"  {line}" for line in text.splitlines()]
 
 
 @dataclass(slots=True)
@@ -151,3 +143,77 @@ class ReplayReport:
                 *(f"\n{failure}" for failure in self.failures),
             ]
         )  # fmt: skip
+
+
+def shrunk(
+    case: Case, why: str, leak_of: Callable[[Case], str | None], seconds: float = 30.0
+) -> tuple[Case, str]:
+    """Remove rows, options and digits for as long as the case fails.
+
+    why: what it fails with.
+    leak_of: what a case fails with; None if it does not.
+    seconds: how long to try.
+    """
+    end, smaller = time.monotonic() + seconds, _smaller(case)
+    while (one := next(smaller, None)) is not None and time.monotonic() <= end:
+        said = leak_of(one)
+        if said is not None and _kind(said) == _kind(why):
+            case, why, smaller = one, said, _smaller(one)
+    return case, why
+
+
+def _kind(why: str) -> str:
+    """What failed, without its numbers: another failure is not followed."""
+    return re.sub(r"[-+]?\d[-+\d.e]*", "", why.rpartition(": ")[2])
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    """Simpler cases, those that differ the most first."""
+    if case.luck != AS_DRAWN:
+        yield replace(case, luck=AS_DRAWN)
+    rows = len(case.table)
+    size = rows
+    while size:
+        for begin in range(0, rows, size):
+            kept = case.table.drop(index=range(begin, min(begin + size, rows)))
+            place = min(case.place, len(kept)) if case.place < rows else len(kept)
+            yield replace(case, table=kept.reset_index(drop=True), place=place)
+        size //= 2
+    half = len(case.other) // 2
+    for kept in (case.other.iloc[:0], case.other.iloc[half:], case.other.iloc[:half]):
+        if len(kept) < len(case.other):
+            yield replace(case, other=kept.reset_index(drop=True))
+    for k in range(len(case.unit) if len(case.unit) > 1 else 0):
+        yield replace(case, unit=case.unit.drop(index=k).reset_index(drop=True))
+    call = case.call
+    for simple in (replace(call, stratum=None), replace(call, container="pandas")):
+        if simple != call:
+            yield replace(case, call=simple)
+    for name in call.options:
+        if name not in ("levels", "k"):
+            options = {other: value for other, value in call.options.items() if other != name}
+            yield replace(case, call=replace(call, options=options))
+    yield from _simpler_cells(case)
+
+
+def _simpler_cells(case: Case) -> Iterator[Case]:
+    """Numbers of fewer digits, a column at a time."""
+    for part in ("table", "unit"):
+        frame = getattr(case, part)
+        for name in frame.columns:
+            if frame[name].dtype != np.float64:
+                continue
+            values = frame[name].to_numpy()
+            for simple in (np.zeros(len(values)), np.ones(len(values)), _rounded(values)):
+                order = [_digits(simple), _digits(values)]
+                if order[0] < order[1]:
+                    yield replace(case, **{part: frame.assign(**{name: simple})})
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    return np.array([float(f"{value:.1g}") for value in values], dtype=np.float64)
+
+
+def _digits(values: np.ndarray) -> int:
+    """How much there is to write: 0 is the least, then 1."""
+    return sum(0 if v == 0 else 1 if v == 1 else 1 + len(repr(float(v))) for v in values)

@@ -68,8 +68,7 @@ def random_case(rng: Generator, call: PublicCall, mostly_zero: float = MOSTLY_ZE
     size = int(rng.integers(1, 7)) if call.unit else 1
     unit = _unit(rng, call, table, size)
     # Where units or rows are drawn, those in both tables are numbered alike, so it comes last.
-    drawn = call.counts_units or call.samples_rows or "split" in call.options
-    anywhere = call.unit is None and not drawn
+    anywhere = call.unit is None and not call.draws_units
     place = int(rng.integers(rows + 1)) if anywhere else rows
     luck = Luck(int(rng.choice((1, 1, 1, 10, 1000, 100_000))), int(rng.choice((1, 1, 1, 0, 4))))
     goes = bool(rng.random() < 0.5)

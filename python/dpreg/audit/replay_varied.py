@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dpreg.audit.replay_calls import Generator, PublicCall, one_of, with_levels
-from dpreg.audit.replay_held import FILES
+from dpreg.audit.replay_calls import FILES, Generator, PublicCall, one_of, with_levels
 from dpreg.estimation.methods import DPSGD, AdaSSP, Auto, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.releases.standardisation import Standardisation
 from dpreg.estimation.selection import DPSIS, DPKendall, SubLasso, TwoStage

@@ -19,44 +19,47 @@ from dpreg.privacy.pld import sampled_epsilon
 from dpreg.privacy.sealed import ExactSums
 
 Bits = _core.BitSource
+# A value of one run on either side, 0 or 1.
+Run = Callable[[int, Bits], float]
 
 
-def sampled_finding(
-    mechanism: str,
-    one_run: Callable[[int, Bits], float],
-    claim: tuple[float, float],
-    runs: int,
-    effort: Effort,
+def sampled(
+    name: str, mechanism: str, claim: tuple[float, float], runs: int
+) -> Callable[[Callable[[], Run]], Check]:
+    """Return a decorator: what it decorates makes one run, of which `runs` are for either side."""
+
+    def checked(prepared: Callable[[], Run]) -> Check:
+        def run(effort: Effort) -> Finding:
+            return bounded(mechanism, prepared(), claim, effort.runs(runs), effort.seed)
+
+        return Check(name, run)
+
+    return checked
+
+
+def bounded(
+    mechanism: str, one_run: Run, claim: tuple[float, float], runs: int, seed: int
 ) -> Finding:
-    """Bound from `runs` values of ``one_run(side, bits)`` on either side."""
+    """Bound the loss from so many runs on either side."""
     sides = []
     for side in (0, 1):
-        bits = _core.TestBits(effort.seed + side)
+        bits = _core.TestBits(seed + side)
         sides.append(np.array([one_run(side, bits) for _ in range(runs)], dtype=np.float64))
     lower = sampled_epsilon_bound(sides[0], sides[1], claim[1])
     return Finding(mechanism, "black box", *claim, lower, 2 * runs)
 
 
-@partial(Check, "laplace runs")
-def laplace(effort: Effort) -> Finding:
+@sampled("laplace runs", "discrete_laplace", (2.0, 0.0), 100_000)
+def laplace() -> Run:
     """A count and the next."""
-    return sampled_finding(
-        "discrete_laplace",
-        lambda side, bits: side + int(_core.discrete_laplace(2.0, bits, 1)[0]),
-        (2.0, 0.0), effort.runs(100_000), effort,
-    )  # fmt: skip
+    return lambda side, bits: side + int(_core.discrete_laplace(2.0, bits, 1)[0])
 
 
-@partial(Check, "release test runs")
-def release_test(effort: Effort) -> Finding:
+@sampled("release test runs", "passes_release_test", (0.5, 0.0), 100_000)
+def release_test() -> Run:
     """The test at two distances next to one another, on either side of its threshold."""
-    epsilon, delta = 0.5, 0.01
-    distance = _core.release_threshold(epsilon, delta)
-    return sampled_finding(
-        "passes_release_test",
-        lambda side, bits: _core.passes_release_test(distance + side, epsilon, delta, bits),
-        (epsilon, 0.0), effort.runs(100_000), effort,
-    )  # fmt: skip
+    distance, delta = _core.release_threshold(0.5, 0.01), 0.01
+    return lambda side, bits: _core.passes_release_test(distance + side, 0.5, delta, bits)
 
 
 def _drawn(
@@ -84,8 +87,8 @@ def unsafe_test(effort: Effort) -> Finding:
     return Finding("tukey_em: unsafe models", "black box", delta, delta, lower, runs, remark)
 
 
-@partial(Check, "tukey runs")
-def tukey(effort: Effort) -> Finding:
+@sampled("tukey runs", "tukey_em", (4.0, 0.02), 200_000)
+def tukey() -> Run:
     """`tukey_em` on a pair whose most telling outcomes are frequent."""
     epsilon, delta, values, t = (2.0, 2.0), 0.02, 3, 3
     worlds = [np.repeat([[0], [2]], [zeros, 12 - zeros], axis=0) for zeros in (7, 8)]
@@ -97,7 +100,7 @@ def tukey(effort: Effort) -> Finding:
         point = _drawn(regions[side], t, epsilon, delta, bits)
         return float(order[-1 if point is None else int(point[0])])
 
-    return sampled_finding("tukey_em", one_run, (sum(epsilon), delta), effort.runs(200_000), effort)
+    return one_run
 
 
 _LAWS = (
@@ -144,30 +147,24 @@ def _fit(counts: Doubles, expected: Doubles) -> float:
     return float(stats.chisquare(pooled[0][keep], scaled).pvalue)
 
 
-@partial(Check, "choice runs")
-def choice(effort: Effort) -> Finding:
+@sampled("choice runs", "choose_index", (2.0, 0.0), 200_000)
+def choice() -> Run:
     """One score goes up and twenty go down."""
-    epsilon = 2.0
-    weights = [np.append(0.0, np.zeros(20)), np.append(epsilon / 2, np.full(20, -epsilon / 2))]
-    return sampled_finding(
-        "choose_index", lambda side, bits: float(_core.choose_index(weights[side], bits) == 0),
-        (epsilon, 0.0), effort.runs(200_000), effort,
-    )  # fmt: skip
+    weights = [np.zeros(21), np.append(1.0, np.full(20, -1.0))]
+    return lambda side, bits: _core.choose_index(weights[side], bits) == 0
 
 
-@partial(Check, "gaussian runs")
-def gaussian(effort: Effort) -> Finding:
+@sampled("gaussian runs", "GaussianReleases.release", (2.0, 0.05), 60_000)
+def gaussian() -> Run:
     """One release of a sum that moves by all of its sensitivity."""
-    claim = (2.0, 0.05)
 
     def one_run(side: int, bits: Bits) -> float:
-        noise = GaussianReleases(*claim, bits)
+        noise = GaussianReleases(2.0, 0.05, bits)
         mu = noise.share(1 - 1e-9)
         noisy, _ = noise.release("x", ExactSums(np.array([side * 1000]), 1000.0), mu)
         return float(noisy[0])
 
-    runs = effort.runs(60_000)
-    return sampled_finding("GaussianReleases.release", one_run, claim, runs, effort)
+    return one_run
 
 
 @partial(Check, "dpsgd runs")
@@ -188,4 +185,5 @@ def dpsgd_step(effort: Effort) -> Finding:
         )  # fmt: skip
         return float(theta[0])
 
-    return sampled_finding("dpsgd: one sampled step", one_run, claim, effort.runs(100_000), effort)
+    runs = effort.runs(100_000)
+    return bounded("dpsgd: one sampled step", one_run, claim, runs, effort.seed)

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 
 from dpreg import _core
 from dpreg.audit.recordings import Call, Leak, Recording, Stage
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.releases import exits
+from dpreg.estimation.blocks import model_rows
+from dpreg.estimation.methods import auto
+from dpreg.estimation.releases import doors, exits
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, ExactSums, opened
@@ -35,8 +37,9 @@ def watching(here: Recording, script: Script) -> Iterator[None]:
     with ExitStack() as stack:
         release = _gaussian_watch(GaussianReleases.release, here, script)
         stack.enter_context(patch.object(GaussianReleases, "release", release))
-        tables = _table_watch(exits.__dict__["noisy_counts"], _core.discrete_laplace, here, script)
-        stack.enter_context(patch.object(exits, "noisy_counts", tables))
+        counts = _counts_watch(doors.noisy_counts, _core.discrete_laplace, here, script)
+        for module in (auto, exits, model_rows):
+            stack.enter_context(patch.object(module, "noisy_counts", counts))
         for name, watch in _WATCHES.items():
             function = watch(name, _core.__dict__[name], here, script)
             stack.enter_context(patch.object(_core, name, function))
@@ -90,31 +93,21 @@ def _scripted(here: Recording, script: Script, name: str) -> Call | None:
     return script.calls[number]
 
 
-def _count_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
-    def noise(epsilon: float, bits: Any, size: int) -> Integers:
-        said = _scripted(here, script, name)
-        drawn: Integers = real(epsilon, bits, size)
-        drawn += here.luck.of(here.units, here.units + drawn) - (here.units + drawn)
-        if said is not None and script is not None:  # as much less as there are units more
-            drawn = said.result - (here.units - script.units)
-        here.calls.append(Call(name, {"epsilon": epsilon, "size": size}, None, drawn))
-        return drawn
-
-    return noise
-
-
-def _table_watch(real: Watch, laplace: Watch, here: Recording, script: Script) -> Watch:
-    """Watch counts of many cells, of which a unit adds 1 to a few."""
+def _counts_watch(real: Watch, laplace: Watch, here: Recording, script: Script) -> Watch:
+    """Watch counts, of which a unit adds 1 to one, or to a few."""
 
     def noisy(
         label: str, counts: Counts, epsilon: float, bits: Any, rows: int = 1
     ) -> tuple[Integers, Part]:
         said, exact = _scripted(here, script, "noisy_counts"), opened(counts)
-        with patch.object(_core, "discrete_laplace", laplace):
+        with patch.object(_core, "discrete_laplace", Mock(side_effect=laplace)) as drawing:
             drawn, part = real(label, counts, epsilon, bits, rows)
+        if drawing.call_args is None:
+            raise Leak(f"{label}: counts without noise")
         out = np.array(said.result if said is not None else here.luck.of(exact, drawn))
         most = 1 if counts.of_units else rows
-        public = {"label": label, "epsilon": epsilon, "most": most, "shape": exact.shape}
+        asked = drawing.call_args.args[0] * most
+        public = {"label": label, "epsilon": asked, "most": most, "shape": exact.shape}
         here.calls.append(Call("noisy_counts", public, exact, out))
         return out.copy(), part
 
@@ -126,15 +119,13 @@ def _assignment_watch(name: str, real: Watch, here: Recording, script: Script) -
 
     def assign(n: int, *public: Any) -> Any:
         said = _scripted(here, script, name)
-        if n != here.units:
-            raise Leak(f"{name}: {n} units of {here.units} are assigned")
-        if said is None or script is None or abs(n - script.units) > 1:
+        if said is None or abs(n - said.private) > 1:
             assignment = real(n, *public)
         else:
-            assignment = _with_units(said.result, script.units, n)
+            assignment = _with_units(said.result, said.private, n)
         if len(set(assignment.members.tolist())) < len(assignment.members):
             raise Leak(f"{name}: a unit is in several models")
-        here.calls.append(Call(name, {"layout": public[:-1]}, None, assignment))
+        here.calls.append(Call(name, {"layout": public[:-1]}, n, assignment))
         return assignment
 
     return assign
@@ -153,6 +144,13 @@ def _with_units(assignment: _core.Assignment, units: int, n: int) -> _core.Assig
         offsets = np.concatenate([[0], np.cumsum(members < n)])[offsets]
         members = members[members < n]
     return _core.fixed_assignment(members.tolist(), offsets.tolist())
+
+
+def _beside_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
+    def noise(*_: Any) -> Any:
+        raise Leak(f"{name}: noise that no door has asked for")
+
+    return noise
 
 
 def _models_watch(name: str, real: Watch, here: Recording, script: Script) -> Watch:
@@ -232,7 +230,7 @@ def _gradient_watch(name: str, real: Watch, here: Recording, script: Script) -> 
 
 
 _WATCHES: dict[str, Callable[..., Watch]] = {
-    "discrete_laplace": _count_watch,
+    "discrete_laplace": _beside_watch,
     "assign_to_slots": _assignment_watch,
     "assign_independently": _assignment_watch,
     "fit_batches": _models_watch,

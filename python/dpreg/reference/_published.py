@@ -50,20 +50,21 @@ class PublishedFit:
 
     Attributes
     ----------
-    params : ndarray, shape (d,)
-        No intercept: add a column of ones to X.
+    params : ndarray, shape (d,), or None
+        No intercept: add a column of ones to X.  None, of TukeyEM, if its test failed.
     form : str
         Paper and algorithm.
     claim : str
         What is known of its privacy.
     """
 
-    params: Doubles
+    params: Doubles | None
     form: str
     claim: str
 
     def __str__(self) -> str:
-        return f"{self.form}: {self.params}\n{self.claim}"
+        outcome = "not released" if self.params is None else self.params
+        return f"{self.form}: {outcome}\n{self.claim}"
 
     __repr__ = __str__
 

@@ -16,7 +16,7 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.mechanisms._inputs import doubles, response_of
 from dpreg.privacy.bits import bit_source
-from dpreg.reference._published import NOT_CLAIMED, Rng, laplace
+from dpreg.reference._published import NOT_CLAIMED, PublishedFit, Rng, laplace
 
 Form = Literal["text", "algorithm", "code"]
 
@@ -31,32 +31,19 @@ _CLAIMS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PublishedTukeyEM:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PublishedTukeyEM(PublishedFit):
     """What TukeyEM as printed returns.
 
     Attributes
     ----------
-    params : ndarray, shape (d,), or None
-        None if the test failed.  No intercept: add a column of ones to X.
+    params, form, claim
+        As of `PublishedFit`.
     distance : int
         The lower bound on the distance to unsafe data.  Not a release.
-    form : str
-        Paper and algorithm.
-    claim : str
-        What is known of its privacy.
     """
 
-    params: Doubles | None
     distance: int
-    form: str
-    claim: str
-
-    def __str__(self) -> str:
-        outcome = "not released" if self.params is None else str(self.params)
-        return f"{self.form}: {outcome}\n{self.claim}"
-
-    __repr__ = __str__
 
 
 def model_fits(X: Any, y: Any, models: int, *, form: Form = "text", rng: Rng = None) -> Doubles:
@@ -144,9 +131,8 @@ def tukey_em_of_models(
     noise = laplace(half if form == "code" else 1 / half, 1, bits)
     if distance + float(noise[0]) >= math.log(1 / (2 * delta)) / half:
         params = _draw(sides, half, form, bits)
-    return PublishedTukeyEM(
-        params, distance, f"TukeyEM, Amin et al. (2023), {_NAMES[form]}", _CLAIMS[form]
-    )
+    name = f"TukeyEM, Amin et al. (2023), {_NAMES[form]}"
+    return PublishedTukeyEM(params, name, _CLAIMS[form], distance)
 
 
 _NAMES = {"text": "Section 3", "algorithm": "Algorithms 1 to 4", "code": "reference code"}

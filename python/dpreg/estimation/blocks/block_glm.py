@@ -1,7 +1,8 @@
 """Firth's logistic and Poisson fits to many small blocks of rows, one model vector each.
 
 Everything is done element by element over rows, and added up in their order, so that the vector
-of a block is a function of its own rows and their order.
+of a block is a function of its own rows and their order, and of nothing that stands beside it:
+there is no matrix product, whose last bits may depend on the shapes of all.
 """
 
 from __future__ import annotations
@@ -14,16 +15,7 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.families import Family
 from dpreg.data.design import Design
-from dpreg.estimation.blocks.block_rows import (
-    BlockRows,
-    add_by_block,
-    block_rows,
-    inner,
-    inverted,
-    quadratic,
-    times,
-)
-from dpreg.estimation.blocks.model_rows import rows_of_models
+from dpreg.estimation.blocks.model_rows import BlockRows, block_rows, rows_of_models
 
 # Steps of Fisher scoring, and how far one moves the linear predictor of a typical row.
 _STEPS, _LONGEST = 20, 2.0
@@ -84,15 +76,15 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
         score, matrix = np.zeros_like(theta), ridged.copy()
         for rows in blocks.parts():
             of, z = rows.block, standard(rows.x, rows.block)
-            mean, weight = _means(family, inner(theta[of], z))
-            extra = weight * quadratic(inverse[of], z)
+            mean, weight = _means(family, _inner(theta[of], z))
+            extra = weight * _quadratic(inverse[of], z)
             bias = extra * (0.5 - mean) if family.link == "logit" else extra / 2
             residual = _response(family, rows.y) - mean + bias
-            add_by_block(score, of, residual[:, None] * z)
-            add_by_block(matrix, of, weight[:, None, None] * z[:, :, None] * z[:, None, :])
-        inverse = inverted(matrix)
-        way = times(inverse, score)
-        length = np.sqrt(inner(way, way))
+            _add_by_block(score, of, residual[:, None] * z)
+            _add_by_block(matrix, of, weight[:, None, None] * z[:, :, None] * z[:, None, :])
+        inverse = _inverted(matrix)
+        way = _times(inverse, score)
+        length = np.sqrt(_inner(way, way))
         # A first step is long where the mean is far from where it began.
         longest = _LONGEST * (2 if step < 2 else 1)
         theta = theta + way * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
@@ -107,14 +99,14 @@ def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles
     sums, weighed, weights, count = (np.zeros((blocks.count, k)) for k in (d, d, 1, 1))
     for rows in blocks.parts():
         of, weight = rows.block, _mean_weight(rows.place)[:, None]
-        add_by_block(sums, of, rows.x)
-        add_by_block(count, of, np.ones_like(weight))
-        add_by_block(weighed, of, weight * rows.x)
-        add_by_block(weights, of, weight)
+        _add_by_block(sums, of, rows.x)
+        _add_by_block(count, of, np.ones_like(weight))
+        _add_by_block(weighed, of, weight * rows.x)
+        _add_by_block(weights, of, weight)
     centre = intercept * sums / np.maximum(count, 1.0)
     squares = np.zeros_like(sums)
     for rows in blocks.parts():
-        add_by_block(squares, rows.block, (rows.x - centre[rows.block]) ** 2)
+        _add_by_block(squares, rows.block, (rows.x - centre[rows.block]) ** 2)
     spread = np.sqrt(squares / np.maximum(count, 1.0))
     size = np.maximum(np.abs(centre), 1e-290)
     told = np.isfinite(spread) & (spread > 1e-12 * size)
@@ -137,11 +129,11 @@ def _combinations(
     for rows in blocks.parts():
         of = rows.block
         z = np.where(told[of], (rows.x - centre[of]) / scale[of], 0.0)
-        add_by_block(matrix, of, z[:, :, None] * z[:, None, :])
-        add_by_block(count, of, np.ones((len(of), 1)))
+        _add_by_block(matrix, of, z[:, :, None] * z[:, None, :])
+        _add_by_block(count, of, np.ones((len(of), 1)))
     unused = ~told[:, :, None] * np.eye(told.shape[1])
     matrix = matrix / np.maximum(count, 1.0) + unused + _RIDGE * np.eye(told.shape[1])
-    of_diagonal = np.diagonal(inverted(matrix), axis1=1, axis2=2)
+    of_diagonal = np.diagonal(_inverted(matrix), axis1=1, axis2=2)
     # With fewer rows than coefficients some direction is always hidden.
     enough = count[:, :, 0] > told.sum(axis=1, keepdims=True) + intercept
     return np.asarray((of_diagonal < _NOT_TOLD) & (of_diagonal > 0) & enough)
@@ -174,14 +166,14 @@ def _vectors(
     middle = np.concatenate([np.ones((len(theta), intercept)), (means - centre) / scale], axis=1)
     parts = [slopes]
     if intercept:
-        parts += [inner(theta, middle)[:, None], means]
+        parts += [_inner(theta, middle)[:, None], means]
     if log_spreads:
         signed, variance, of_scores = _spreads(blocks, family, theta, inverse, middle, standard)
-        parts.append(_log(np.abs(times(inverse, signed))[:, intercept:] / scale))
+        parts.append(_log(np.abs(_times(inverse, signed))[:, intercept:] / scale))
         if intercept:
             # Its parts are drawn each by itself; see the header of the core's fits.
             of_slopes = of_scores[:, intercept:] / scale**2
-            error = np.sqrt(variance + inner(means**2, of_slopes))
+            error = np.sqrt(variance + _inner(means**2, of_slopes))
             parts.append(_log(error)[:, None])
     vectors = np.concatenate(parts, axis=1)
     failed = ~np.isfinite(vectors).all(axis=1, keepdims=True)
@@ -220,23 +212,71 @@ def _spreads(
     and of_coefficients: shape (blocks, size): their variances.
     """
     signed, of_coefficients = np.zeros_like(theta), np.zeros_like(theta)
-    towards, total = times(inverse, middle), np.zeros(len(theta))
+    towards, total = _times(inverse, middle), np.zeros(len(theta))
     of_units = np.zeros(len(blocks.block_of_unit))
     square, spread = np.zeros(len(theta)), np.zeros(len(theta))
     for rows in blocks.parts():
         of, z = rows.block, standard(rows.x, rows.block)
-        mean, weight = _means(family, inner(theta[of], z))
-        spare = np.maximum(1 - weight * quadratic(inverse[of], z), 1e-3)
+        mean, weight = _means(family, _inner(theta[of], z))
+        spare = np.maximum(1 - weight * _quadratic(inverse[of], z), 1e-3)
         residual = (_response(family, rows.y) - mean) / np.sqrt(spare)
         score = residual[:, None] * z
-        add_by_block(signed, of, np.where(rows.turn % 2 == 0, 1.0, -1.0)[:, None] * score)
-        add_by_block(of_units, rows.unit, inner(score, towards[of]))
-        add_by_block(of_coefficients, of, times(inverse[of], score) ** 2)
+        _add_by_block(signed, of, np.where(rows.turn % 2 == 0, 1.0, -1.0)[:, None] * score)
+        _add_by_block(of_units, rows.unit, _inner(score, towards[of]))
+        _add_by_block(of_coefficients, of, _times(inverse[of], score) ** 2)
         share = _mean_weight(rows.place)
         apart = theta[of] * (z - middle[of])
-        add_by_block(spread, of, share**2 * inner(apart, np.ones_like(apart)) ** 2)
-        add_by_block(spread, of, share**2 * inner(apart, apart))
-        add_by_block(total, of, share)
-    add_by_block(square, blocks.block_of_unit, of_units**2)
+        _add_by_block(spread, of, share**2 * _inner(apart, np.ones_like(apart)) ** 2)
+        _add_by_block(spread, of, share**2 * _inner(apart, apart))
+        _add_by_block(total, of, share)
+    _add_by_block(square, blocks.block_of_unit, of_units**2)
     variance = square + spread / np.maximum(total, 1e-300) ** 2
     return signed, variance, of_coefficients
+
+
+def _add_by_block(sums: Doubles, block: Integers, values: Doubles) -> None:
+    """Add values of rows to the sums of their blocks, one row after the other.
+
+    sums: shape (blocks, ...): C-contiguous; changed.
+    block: shape (rows,)
+    values: shape (rows, ...)
+    """
+    size = sums[0].size if len(sums) else 0
+    cells = block[:, None] * size + np.arange(size)
+    np.add.at(sums.reshape(-1), cells.reshape(-1), values.reshape(-1))
+
+
+def _inner(a: Doubles, b: Doubles) -> Doubles:
+    """Return a'b, of each pair of rows."""
+    total = np.zeros(len(a))
+    for j in range(a.shape[1]):
+        total = total + a[:, j] * b[:, j]
+    return total
+
+
+def _times(matrix: Doubles, vector: Doubles) -> Doubles:
+    """Return M v, of each pair."""
+    total = np.zeros_like(vector)
+    for j in range(vector.shape[1]):
+        total = total + matrix[:, :, j] * vector[:, j : j + 1]
+    return total
+
+
+def _quadratic(matrix: Doubles, z: Doubles) -> Doubles:
+    """Return z' M z, of each pair."""
+    return _inner(_times(matrix, z), z)
+
+
+def _inverted(matrix: Doubles) -> Doubles:
+    """Return inverses of positive definite matrices, by Gauss and Jordan."""
+    size = matrix.shape[1]
+    left, right = matrix.copy(), np.broadcast_to(np.eye(size), matrix.shape).copy()
+    for k in range(size):
+        pivot = left[:, k, k].copy()[:, None]
+        left[:, k], right[:, k] = left[:, k] / pivot, right[:, k] / pivot
+        for j in range(size):
+            if j != k:
+                factor = left[:, j, k].copy()[:, None]
+                left[:, j] -= factor * left[:, k]
+                right[:, j] -= factor * right[:, k]
+    return right

@@ -1,13 +1,16 @@
-"""The rows of models that are fitted to parts of the units, some models at a time."""
+"""The rows of models that are fitted to parts of the units, some models or rows at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpreg import _core
+from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.design import Arrays, Design
 from dpreg.data.expanded import by_group
 from dpreg.data.observations import InMemory
@@ -17,6 +20,8 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
 
 Partition = Literal["slots", "independent"]
+# Numbers, at most, that are made of some rows of blocks at a time.
+_ROOM = 1 << 18
 
 
 def assigned(
@@ -52,13 +57,9 @@ def rows_of_models(
         return
     members = np.asarray(assignment.members, dtype=np.int64)
     models = np.asarray(assignment.offsets, dtype=np.int64)
-    ends, rows = np.arange(len(members) + 1), members
-    if units is not None:
-        starts = units.offsets.astype(np.int64)
-        lengths = np.diff(starts)[members]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        rows = np.repeat(starts[members] - ends[:-1], lengths) + np.arange(ends[-1])
-        rows = units.rows.astype(np.int64)[rows]
+    offsets, of_units = (None, None) if units is None else (units.offsets, units.rows)
+    lengths, rows = _rows_of(members, offsets, of_units)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
     for block in by_group(records.rows, ends[models], rows, even=True):
         own = models[block.first : block.last + 1]
         numbered = _core.fixed_assignment(range(own[-1] - own[0]), (own - own[0]).tolist())
@@ -67,3 +68,68 @@ def rows_of_models(
         else:
             within = (ends[own[0] : own[-1] + 1] - ends[own[0]]).astype(np.uint64)
             yield Arrays(block.X, block.y, within, block.rows), numbered
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rows:
+    """Some rows of blocks.  Private."""
+
+    x: Doubles  # Shape (rows, d).
+    y: Doubles  # Shape (rows,).
+    # block, place: shape (rows,): which block a row is of, and how many rows of it come before.
+    block: Integers
+    place: Integers
+    unit: Integers  # Shape (rows,): how many units of all blocks come before that of the row.
+    turn: Integers  # Shape (rows,): how many units of its own block do.
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BlockRows:
+    """Rows of all blocks, block after block.  Private."""
+
+    count: int  # Of blocks.
+    X: Doubles  # Shape (n, d).
+    y: Doubles  # Shape (n,).
+    rows: Integers  # Shape (rows,): where in X and y a row is.
+    labels: Integers  # Shape (4, rows): block, place, unit and turn, as for `Rows`.
+    block_of_unit: Integers  # Shape (units,).
+
+    def parts(self) -> Iterator[Rows]:
+        """Yield all rows in order, some at a time."""
+        size = max(1, _ROOM // (1 + self.X.shape[1]) ** 2)
+        for begin in range(0, len(self.rows), size):
+            part = slice(begin, begin + size)
+            at = self.rows[part]
+            yield Rows(self.X[at], self.y[at], *self.labels[:, part])
+
+
+def block_rows(arrays: Arrays, assignment: _core.Assignment) -> BlockRows:
+    """Return the rows of the units of some models, each of which is a block."""
+    members = np.asarray(assignment.members, dtype=np.int64)
+    ends = np.asarray(assignment.offsets, dtype=np.int64)
+    sizes = np.diff(ends)
+    block_of_unit = np.repeat(np.arange(len(sizes)), sizes)
+    lengths, rows = _rows_of(members, arrays.unit_offsets, arrays.unit_rows)
+    unit = np.repeat(np.arange(len(members)), lengths)
+    block = block_of_unit[unit]
+    place = _within(np.bincount(block, minlength=len(sizes)))
+    labels = np.stack([block, place, unit, _within(sizes)[unit]])
+    return BlockRows(len(sizes), arrays.X, arrays.y, rows, labels, block_of_unit)
+
+
+def _rows_of(
+    members: Integers, offsets: NDArray[np.uint64] | None, rows: NDArray[np.uint64] | None
+) -> tuple[Integers, Integers]:
+    """Return how many rows each unit has, and all of them; without offsets a unit is a row."""
+    if offsets is None or rows is None:
+        return np.ones(len(members), dtype=np.int64), members
+    starts = offsets.astype(np.int64)
+    lengths = np.diff(starts)[members]
+    places = np.repeat(starts[members], lengths) + _within(lengths)
+    return lengths, rows.astype(np.int64)[places]
+
+
+def _within(lengths: Integers) -> Integers:
+    """Count from 0 in each of some runs of these lengths."""
+    ends = np.cumsum(lengths)
+    return np.asarray(np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths))

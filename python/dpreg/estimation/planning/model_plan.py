@@ -140,18 +140,12 @@ class ModelPlan(Planned):
         return f"{self.width:.3g} times those of {exact}, with probability {self.released:.2g}"
 
 
-# The arguments of `dp_plan` that only some families have.
-_OWN: dict[str, tuple[str, ...]] = {
-    "survival": ("events", "event_rate"),
-    "ordinal": ("classes",),
-    "multinomial": ("classes",),
-    "effect": ("treated",),
-}
+# The arguments of `dp_plan` that only some families have, and which; these have tables.
 _OWNERS = {
-    name: [family for family, own in _OWN.items() if name in own]
-    for names in _OWN.values()
-    for name in names
-}
+    "events": ("survival",), "event_rate": ("survival",), "classes": ("ordinal", "multinomial"),
+    "treated": ("effect",),
+}  # fmt: skip
+_TABULATED = {family for families in _OWNERS.values() for family in families}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +160,12 @@ class Study:
 
     def check(self) -> bool:
         """Refuse what is not of the family, and return whether the family is one of these."""
+        family = self.family if isinstance(self.family, str) else ""
         for name, families in _OWNERS.items():
-            if getattr(self, name) is not None and self._own not in families:
+            if getattr(self, name) is not None and family not in families:
                 only = f"is for {' and '.join(families)}"
                 raise ArgumentError(name, only, write("family", families[0]), leave_out(name))
-        return self._own is not None
-
-    @property
-    def _own(self) -> str | None:
-        """The name of a family that has a table of its own; None: it is another."""
-        return self.family if isinstance(self.family, str) and self.family in _OWN else None
+        return family in _TABULATED
 
     def model(self) -> Tabulated:
         """Return the model that is planned."""

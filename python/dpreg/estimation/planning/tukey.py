@@ -11,8 +11,10 @@ simulation of whole models.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -63,24 +65,25 @@ def _table() -> tuple[tuple[Doubles, ...], dict[str, Doubles]]:
     )
 
 
-def _bracket(grid: Doubles, value: float) -> tuple[int, float]:
-    """Return the upper of two neighbours in `grid`, and the place between them, by logarithm."""
-    upper = min(max(int(np.searchsorted(grid, value)), 1), len(grid) - 1)
-    low, high = float(grid[upper - 1]), float(grid[upper])
-    return upper, (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
+@cache
+def _interpolator(column: str) -> Callable[[tuple[Any, ...]], Doubles]:
+    """Linear in all logarithms; beyond the table, the slope at its edge goes on."""
+    from scipy.interpolate import RegularGridInterpolator
+
+    axes, found = _table()
+    logs = tuple(np.log(axis) for axis in axes)
+    return RegularGridInterpolator(logs, np.log(found[column]), bounds_error=False, fill_value=None)
 
 
-def _interpolate(dimension: int, delta: float, multiple: int, column: str) -> float:
-    """Bilinear in log p and log delta; beyond the table, the slope at its edge goes on.
+def _between(column: str, dimension: int, delta: float, multiples: float | Doubles) -> Doubles:
+    """Return a column at so many times the least number of models."""
+    point = np.log(dimension), np.log(delta), np.log(multiples)
+    return np.asarray(np.exp(_interpolator(column)(point)))
 
-    multiple: its place in the table.
-    """
-    (dimensions, deltas, _), found = _table()
-    i, p = _bracket(dimensions, float(dimension))
-    j, d = _bracket(deltas, delta)
-    corners = found[column][i - 1 : i + 1, j - 1 : j + 1, multiple].tolist()
-    low, high = ((1 - d) * math.log(a) + d * math.log(b) for a, b in corners)
-    return math.exp((1 - p) * low + p * high)
+
+def _least_models(dimension: int, epsilon: float, delta: float) -> float:
+    # The table is made with 2% more models than needed; the test needs k / epsilon models.
+    return float(_between("models", dimension, delta, 1.0)) / epsilon * _SAFETY
 
 
 def _shares(dimension: int, delta: float, multiple: float) -> tuple[float, float]:
@@ -94,20 +97,15 @@ def _shares(dimension: int, delta: float, multiple: float) -> tuple[float, float
     return float(found["depth_share"][place]), float(found["test_share"][place])
 
 
-def _error(dimension: int, delta: float, multiple: float) -> float:
-    upper, place = _bracket(_table()[0][2], multiple)
-    a, b = (math.log(_interpolate(dimension, delta, k, "error")) for k in (upper - 1, upper))
-    return math.exp(a + place * (b - a))
-
-
-def _inflation(batch: float, d: int) -> float:
+def _inflation(batch: Doubles, d: int) -> Doubles:
     """How much a fit on `batch` units loses to its share of the fit on all, in variance.
 
     batch / (batch - d - 2) is exact for Gaussian data; the second factor is for data
     that are not, where fits on few rows are far from normal.
     """
     spare = batch - d - 2
-    return math.inf if spare < _LEAST_SPARE else batch / spare * (1 + 8 / batch)
+    inflation = batch / np.maximum(spare, _LEAST_SPARE) * (1 + 8 / batch)
+    return np.where(spare < _LEAST_SPARE, np.inf, inflation)
 
 
 def small_batch_factor(batch: float, d: int) -> float:
@@ -131,20 +129,17 @@ def plan_tukey(
     epsilon, delta: of test and draw together.
     models: use this many models; only the split is chosen then.
     """
-    # The table is made with 2% more models than needed; the test needs k / epsilon models.
-    least = _interpolate(dimension, delta, 0, "models") / epsilon * _SAFETY
+    units, least = max(units, 1.0), _least_models(dimension, epsilon, delta)
     multiples = _MULTIPLES if models is None else np.clip([models / least], 1.0, 10.0)
-    errors = []
-    for multiple in multiples:
-        inflation = _inflation(units / (models or least * multiple), d)
-        errors.append(_error(dimension, delta, multiple) * math.sqrt(inflation))
+    batches = units / np.asarray(models or least * multiples)
+    errors = _between("error", dimension, delta, multiples) * np.sqrt(_inflation(batches, d))
     best = int(np.argmin(errors))
     multiple = float(multiples[best])
     models = models or max(8, math.ceil(least * multiple))
     depth_share, test_share = _shares(dimension, delta, multiple)
     return TukeyPlan(
         models=models,
-        batch=math.ceil(max(units, 1.0) / models),
+        batch=math.ceil(units / models),
         depth=max(2, round(depth_share * models)),
         epsilon_test=test_share * epsilon,
         epsilon_sample=(1 - test_share) * epsilon,
@@ -154,8 +149,7 @@ def plan_tukey(
 
 def least_units(d: int, dimension: int, epsilon: float, delta: float) -> int:
     """Return about how many units TukeyEM needs: enough models, each of d + 4 units."""
-    least = _interpolate(dimension, delta, 0, "models") / epsilon * _SAFETY
-    return math.ceil(least * (d + 4))
+    return math.ceil(_least_models(dimension, epsilon, delta) * (d + 4))
 
 
 def _side_lengths(models: int) -> Doubles:
@@ -194,13 +188,11 @@ def box_weights(models: int, dimension: int, epsilon: float, depth: int) -> Doub
 
 def released_scale(models: int, dimension: int, epsilon: float, depth: int) -> float:
     """Standard deviation of a released coordinate, in that of one model."""
-    from scipy import stats
-
     weights = box_weights(models, dimension, epsilon, depth)
     ranks = np.arange(depth, depth + len(weights))
     lower = np.minimum((ranks - 0.375) / (models + 0.25), 0.5)
-    half = -stats.norm.ppf(lower)
-    density = stats.norm.pdf(half)
+    half = -special.ndtri(lower)
+    density = np.exp(-(half**2) / 2) / math.sqrt(2 * math.pi)
     centre = lower / (2 * density**2) / models  # of the middle of two order statistics
     return math.sqrt(float(weights @ (centre + (2 * half) ** 2 / 12)))
 
@@ -241,8 +233,8 @@ def release_law(
     rng = np.random.default_rng(20260101)
     weights = np.ones(1) if shallowest else box_weights(models, dimension, epsilon, depth)
     ranks = depth + rng.choice(len(weights), size=_DRAWS, p=weights)
-    centre = _between(ranks, models, special.ndtri, rng)
-    log_spread = _between(ranks, models, lambda u: np.log(special.ndtri(0.5 + u / 2)), rng)
+    centre = _of_ranks(ranks, models, special.ndtri, rng)
+    log_spread = _of_ranks(ranks, models, lambda u: np.log(special.ndtri(0.5 + u / 2)), rng)
     divisor = math.exp(float(np.median(log_spread)))
     scale = float(np.std(centre))
     ratio = np.abs(centre) / (np.exp(log_spread) / divisor * scale)
@@ -256,11 +248,13 @@ def release_law(
     )
 
 
-def _between(ranks: Integers, models: int, quantile: object, rng: np.random.Generator) -> Doubles:
+def _of_ranks(
+    ranks: Integers, models: int, quantile: Callable[[Doubles], Doubles], rng: np.random.Generator
+) -> Doubles:
     """Draw a point between the order statistics of rank i and m - i + 1."""
     lower = rng.beta(ranks, models - ranks + 1)
     gap = models - 2 * ranks + 1
     share = np.where(gap > 0, rng.beta(np.maximum(gap, 1), ranks), 0.0)
     upper = lower + (1 - lower) * share
-    low, high = quantile(lower), quantile(upper)  # type: ignore[operator]
+    low, high = quantile(lower), quantile(upper)
     return np.asarray(low + (high - low) * rng.random(len(ranks)))

@@ -133,19 +133,12 @@ def _parts(
     k: int, epsilon: float, rounds: Rounds, ranges: tuple[float, float], rows: int
 ) -> tuple[Part, ...]:
     """Describe the first round and the later ones; shares are by rounds, `rows` those of a unit."""
-    parts: list[Part] = []
-    for label, count, length in (
-        ("first term by Kendall correlation", 1, ranges[0]),
-        (f"{k - 1} more, less their mean correlation with those before", k - 1, ranges[1]),
-    ):
+
+    def part(label: str, count: int, length: float, sensitivity: float) -> Part:
         scale = length / rounds.epsilon
-        part = Part(
-            label,
-            epsilon * count / k,
-            rounds.delta * count / k,
-            f"Gumbel, scale {scale:.4g}",
-            sensitivity=rows * (_LATER_SENSITIVITY if parts else _core.KENDALL_SENSITIVITY),
-            scale=scale,
-        )
-        parts.append(part)
-    return tuple(parts[: min(k, 2)])
+        shares, how = (epsilon * count / k, rounds.delta * count / k), f"Gumbel, scale {scale:.4g}"
+        return Part(label, *shares, how, sensitivity=rows * sensitivity, scale=scale)
+
+    first = "first term by Kendall correlation", 1, ranges[0], _core.KENDALL_SENSITIVITY
+    later = f"{k - 1} more, less their mean correlation with those before", k - 1, ranges[1]
+    return (part(*first), *([part(*later, _LATER_SENSITIVITY)] if k > 1 else []))
