@@ -243,7 +243,7 @@ def correct_rows(X, y, trials, few, tukey, ada):
 
 # %%
 def figure_2_left(quick, plots):
-    grid = (500, 1000, 2000) if quick else range(250, 2001, 250)
+    grid = (500, 1000) if quick else range(250, 2001, 250)
     dimensions = (1, 10) if quick else (1, 5, 10, 15, 20, 25)
     limit = math.log(1 / (2 * DELTA)) / (EPS / 2)
     axes, rows = plots.axes(), []
@@ -251,7 +251,7 @@ def figure_2_left(quick, plots):
         medians = []
         for models in grid:
             found = []
-            for seed in range(2 if quick else 5):
+            for seed in range(1 if quick else 5):
                 X, y = synthetic((d + 1) * models, d, 1000 * seed + d)
                 fits = reference.model_fits(X[:, :-1], y, models, rng=seed)
                 found.append(reference.tukey_distance(fits, EPS / 2, DELTA))
@@ -283,7 +283,7 @@ def seconds(work, repeats):
 
 def figure_2_right(quick, plots):
     X, y = data("Synthetic")
-    repeats = 2 if quick else 10
+    repeats = 1 if quick else 10
     grid = (1000, 2000) if quick else range(250, 2001, 250)
     bounds = {"x_bound": np.linalg.norm(X, axis=1).max(), "y_bound": np.abs(y).max()}
     lines = {
@@ -360,7 +360,7 @@ def figure_5(quick, plots):
     grid = (1500,) if quick else range(250, 2001, 250)
     for name in names():
         X, y = data(name)
-        trials = 2 if quick else 20
+        trials = 1 if quick else 20
         lines = {
             "TukeyEM, text": lambda s, m, X=X, y=y: reference.tukey_em(
                 X, y, m, EPS, DELTA, rng=s).params,

@@ -208,12 +208,12 @@ def main():
     parser = argparse.ArgumentParser(description="Experiments of Dick et al. (2023)")
     parser.add_argument("--quick", action="store_true", help="few trials")
     quick, start = parser.parse_args().quick, time.perf_counter()
-    theorem_3_8(20 if quick else 200)
+    theorem_3_8(5 if quick else 200)
     if DATA.exists():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            figure_4(3 if quick else 30)
-            selections(2 if quick else 10)
+            figure_4(1 if quick else 30)
+            selections(1 if quick else 10)
     else:
         print("\nthe shared data sets are not beside the checkout: no Figure 4")
     print(f"\n{time.perf_counter() - start:.0f} s")
