@@ -152,8 +152,8 @@ model_variables <- function(design, columns, n) {
     levels <- source$levels
     # Unclassed codes are left alone when the levels are the same: this is most of the time.
     if (!is.null(levels) && !identical(base::levels(columns[[name]]), levels))
-      columns[[name]] <- factor(as.character(columns[[name]]), levels,
-                                ordered = source$kind == "ordered")
+      columns[[name]] <- structure(level_places(columns[[name]], levels), levels = levels,
+                                   class = KIND_CLASSES[[source$kind]])
   }
   variables <- as.list(attr(design$terms, "variables"))[-1L]
   rows <- row_environment()

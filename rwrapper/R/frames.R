@@ -93,9 +93,9 @@ new_rows <- function(object, newdata, winsorise = FALSE) {
 
 strata_rows <- function(newdata, name, levels) {
   if (!name %in% names(newdata)) refuse("newdata has no column ", sQuote(name, FALSE))
-  odd <- setdiff(as.character(unique(newdata[[name]])), c(levels, NA))
+  odd <- new_levels(newdata[[name]], levels)
   if (length(odd)) refuse("newdata: column ", sQuote(name, FALSE), " has the new level ", sQuote(odd[1L], FALSE))
-  dummies <- outer(as.character(newdata[[name]]), levels[-1L], "==") + 0
+  dummies <- outer(level_places(newdata[[name]], levels), seq_along(levels)[-1L], "==") + 0
   structure(dummies, dimnames = list(NULL, paste0(name, levels[-1L])))
 }
 
@@ -127,12 +127,17 @@ new_frame <- function(object, newdata) {
 regressors_of <- function(object)
   intersect(all.vars(attr(stats::delete.response(object$terms), "variables")), names(object$source))
 
+new_levels <- function(x, levels) {
+  each <- unique(x[!is.na(x)])
+  as.character(each[is.na(level_places(each, levels))])
+}
+
 # A column of the kind that it had in the fit, or a refusal.
 new_column <- function(x, source, name) {
   shown <- sQuote(name, FALSE)
   wrong <- function(...) refuse("newdata: column ", shown, " ", ...)
   if (!is.null(source$levels)) {
-    odd <- setdiff(as.character(unique(x)), c(source$levels, NA))
+    odd <- new_levels(x, source$levels)
     if (length(odd)) wrong("has the new level ", paste(sQuote(odd, FALSE), collapse = ", "))
     return(x)
   }

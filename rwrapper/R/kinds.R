@@ -75,7 +75,25 @@ canonical <- function(x, name) {
   class <- KIND_CLASSES[[name]]
   if (length(dim(x)) == 1L) x <- as.vector(x)
   if (!identical(oldClass(x), class)) oldClass(x) <- class
-  if (is.character(x)) comparable_text(x) else x
+  if (is.character(x)) comparable_text(x) else if (is.factor(x)) within_levels(x) else x
+}
+
+# A factor that was put together by hand may have codes without a level: for these model.matrix()
+# would read what lies beyond its contrasts in memory.
+within_levels <- function(x) {
+  codes <- unclass(x)
+  beyond <- which(codes < 1L | codes > nlevels(x))
+  if (length(beyond)) is.na(x) <- beyond
+  x
+}
+
+# Places among public levels, which are text. A number that is held as an integer and as a double has
+# two texts: 100000 and 1e+05.
+level_places <- function(x, levels) {
+  if (!is.numeric(x)) return(match(as.character(x), levels))
+  number <- function(of) as.character(suppressWarnings(as.double(of)))
+  each <- unique(x)
+  match(number(each), number(levels), incomparables = NA)[match(x, each)]
 }
 
 # One text of unknown encoding would make an error of the comparison of any with a letter that

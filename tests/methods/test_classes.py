@@ -312,3 +312,15 @@ def test_log_odds_of_a_rare_class_are_not_cut_with_the_scores_of_its_records():
         fit = dpreg.dp_multinomial("y ~ a + b", data, 1.0, 1e-6, **asked)
         away = np.abs(fit.estimates[::3] - [3.0, 3.5, 3.0]) / fit.bse.to_numpy()[::3]
         assert away.max() < 4
+
+
+def test_slopes_of_a_class_without_records_are_not_far_from_0():
+    """Steps were as long as rows said that had no information: -820, -2,891 and errors of 20."""
+    for seed in (6, 11, 16):
+        x = (np.random.default_rng(seed).random((1000, 2)) < 0.03) * 1.0
+        data = {"y": np.zeros(1000), "a": x[:, 0], "b": x[:, 1]}
+        asked = {"levels": {"y": range(2)}, "rng": seed}
+        fit = dpreg.dp_multinomial("y ~ a + b", data, 10.0, 1e-6, **asked)
+        if fit.released:
+            known = np.flatnonzero(fit.bse.notna())[1:]
+            assert (np.abs(fit.estimates) < 4 * fit.bse.to_numpy())[known].all()

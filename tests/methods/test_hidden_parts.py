@@ -78,6 +78,23 @@ def test_an_intercept_is_hidden_by_a_column_that_looks_constant(formula):
     assert lost > 0
 
 
+def test_a_level_is_hidden_by_its_product_with_a_column_that_looks_constant():
+    """It was 1 for a true 0.3, with an error of 0.1: 13 times the slope of the product beside."""
+    lost = 0
+    for seed in (0, 11, 13, 22):
+        rng = np.random.default_rng(seed)
+        years, b = rng.normal(13, 1.5, 800).round(), rng.random(800) < 0.5
+        y = 5 + 0.08 * years + b * (0.3 + 0.05 * years) + rng.normal(0, 0.5, 800)
+        data = {"years": years, "y": y, "g": np.where(b, "b", "a")}
+        asked = {"levels": {"g": ["a", "b"]}, "rng": seed}
+        fit = dpreg.dp_lm("y ~ years * g", data, 0.3, 1e-6, **asked)
+        assert fit.released
+        hidden = fit.params["years:g[T.b]"] == 0
+        assert fit.bse.isna().all() == hidden
+        lost += hidden
+    assert 0 < lost < 4
+
+
 def test_only_the_intercept_is_hidden_by_a_constant_column():
     """In moments too; the effect of another column is known."""
     rng = np.random.default_rng(1)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import Argument, Blank, Setting
 from dpreg.base.families import Family
 from dpreg.base.passes import expect
 from dpreg.base.text import counted
 from dpreg.data.bounds import (
+    Crossed,
     column_bounds,
     crossed_columns,
     level_places,
@@ -172,6 +173,9 @@ class Standardised:
         params = self.user_params(theta, units)
         far = one_sided(self.scales.low[:d], self.scales.high[:d]) & units.intercept
         far[list(terms.given)] = False
+        lost = [] if error is None else self._lost_products(far, units)
+        for of in lost:
+            trusted[of.levels] = False
         covariance, sampling, hidden = user_errors(error, to_user, trusted, far)
         clipping = clipping_bounds(error, to_user, hidden)
         given = [int(terms.intercept) + j for j in terms.given]
@@ -209,7 +213,7 @@ class Standardised:
                 *self._about_weights(),
             ),
             blank=hidden_note(
-                hidden, terms.coefficients, inference=error is not None, levels=self._levels
+                hidden, terms.coefficients, inference=error is not None, levels=self._levels(lost)
             ),
             limits=limits[of_model],
             stats=stats,
@@ -217,11 +221,23 @@ class Standardised:
             alpha=None if dispersion is None else dispersion.alpha,
         )
 
-    @property
-    def _levels(self) -> list[Integers]:
-        """Places of the coefficients of the levels of each factor."""
-        terms = self.design.terms
-        found = [int(terms.intercept) + of for of in level_places(terms)]
+    def _lost_products(self, far: Flags, units: StandardUnits) -> list[Crossed]:
+        """Return levels whose coefficients have the effects of products that are not used.
+
+        A column that looks constant looks so times a level too.  Where it is `far` from 0 its
+        product is nearly the level: without this, levels beside such products of 800 rows were off
+        by up to 7.5 errors.
+        """
+        crossed = crossed_columns(self.design.terms) if far.any() else ()
+        return [
+            of for of in crossed if far[of.of] and not np.isin(of.products, units.columns).any()
+        ]
+
+    def _levels(self, lost: list[Crossed]) -> list[Integers]:
+        """Return places of the coefficients of the levels of each factor, but of those."""
+        terms, apart = self.design.terms, [j for of in lost for j in of.levels]
+        own = [of for of in level_places(terms) if not np.isin(of, apart).any()]
+        found = [int(terms.intercept) + of for of in own]
         if self.back is None:
             return found
         whole = np.flatnonzero(self.back[:, 0])  # with the level that a constant stands for

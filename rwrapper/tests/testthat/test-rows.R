@@ -219,3 +219,38 @@ test_that("rows of a unit may be an argument of the fit", {
   expect_identical(coef(fit), coef(same))
   expect_error(dp_lm(y ~ x, data, eps = 2, max_rows = 3), "add unit", class = "dpreg_usage")
 })
+
+test_that("rows beyond the limits of a spline are multiplied alike, however many they are", {
+  # Products of BLAS are not: one row, and several of bs() with OpenBLAS, differed in the last bits.
+  before <- getOption("matprod")
+  basis <- function(x, Boundary.knots) {
+    said <<- getOption("matprod")
+    cbind(x)
+  }
+  said <- NULL
+  expect_identical(spline_rows(basis, c(1, NA, 3), c(0, 2))[, 1L], c(1, NA, 3))
+  expect_identical(said, "internal")
+  expect_identical(getOption("matprod"), before)
+})
+
+test_that("a factor's code without a level is missing", {
+  # What lies in memory beyond the contrasts was its row.
+  data <- data.frame(y = 1:5 + 0)
+  data$g <- structure(c(1L, 99L, 2L, -5L, NA), levels = c("a", "b"), class = "factor")
+  expect_identical(our_matrix(y ~ g, data)$X[, "gb"], c(0, NA, 1, NA, NA))
+})
+
+test_that("numbers are levels whether they are held as integers or as doubles", {
+  # 100000 is the text 1e+05 as a double: each such row was dropped without a word.
+  numbers <- c(5, 100000, 2e5, 0.3)
+  for (levels in list(numbers[1:3], as.integer(numbers[1:3]), c("5", "100000", "2e5")))
+    for (held in list(numbers, as.integer(numbers))) {
+      found <- our_matrix(y ~ g, data.frame(y = 1:4, g = held), list(g = levels))$X
+      expect_identical(unname(found[1:3, ]), cbind(c(0, 1, 0), c(0, 0, 1)))
+      expect_identical(new_levels(held[1:3], as.character(levels)), character())
+    }
+  expect_identical(level_places(c(NA, NaN, 1, 0.1 + 0.2), c("1", "a", "0.3")), c(NA, NA, 1L, 3L))
+  expect_identical(level_places(c(NA, "a"), c("1", "a")), c(NA, 2L))
+  expect_identical(new_levels(c(1, 7, NA), c("1", "2")), "7")
+  expect_identical(new_levels(factor(c("b", NA)), "a"), "b")
+})

@@ -54,6 +54,11 @@ _FEW, _FEW_SHARE = 60.0, 0.04
 # 4, errors of 24 of 20,000 with slopes of 1 were 4 times as large.
 _FEW_EACH = 2.0
 _FEW_STEPS = ((0.2, 0.3), (0.35, 0.1), (1.0, 0.03))
+# No coefficient goes farther in a step, of covariates in standard units.  Records for which a rare
+# class is nearly certain have next to no information, and a step back from there is as long; where
+# it ends none has any, so that the next ones are short, and seem to be known.  Without it slopes of
+# a class that none of 1,000 records had were off by 8 to 198 errors in 6 of 20 fits, for none by 4.
+_LONGEST = 5.0
 # The share of a class is taken to be no nearer to 0 and 1.
 _LEAST_SHARE = 1e-3
 # and that of the rarest, whose records have the longest scores, to no less than this, or, of a
@@ -171,11 +176,10 @@ def release_classes(
             step = walk.with_left(step, _bend(likelihood, shares, theta))
             return _as_likelihood(step, spending, units, rows, theta, limits)
         walk = walk.after(step, _bend(likelihood, shares, theta))
-        if not few and number >= _LEAST_STEPS and walk.settled:
+        way, far = _held(_told(step), given)
+        if not few and number >= _LEAST_STEPS and walk.settled and not far:
             del steps[:-1]
-        moved = theta + _told(step)
-        moved[given] = theta[given]
-        held = likelihood.held(moved, shares)
+        held = likelihood.held(theta + way, shares)
         # The middle of few steps, or of long ones, would be far from the root.
         theta, before = held, held - (held - theta) * (0.0 if few else 1 - walk.told)
 
@@ -215,6 +219,14 @@ def _told(step: Release) -> Doubles:
     noise = np.nan_to_num(np.diag(step.covariance), nan=np.inf)
     share = 1 - noise / np.maximum(squares, np.finfo(float).tiny)
     return np.asarray(np.maximum(share, 0.0) * step.params)
+
+
+def _held(way: Doubles, given: list[int]) -> tuple[Doubles, bool]:
+    """Return a step that is not too long, without what has no coefficient, and if it was."""
+    way = way.copy()
+    way[given] = 0.0
+    longest = float(np.abs(way).max(initial=0.0))
+    return way * (_LONGEST / max(longest, _LONGEST)), longest > _LONGEST
 
 
 def _as_likelihood(
@@ -283,10 +295,10 @@ def _step(
     aligned = isinstance(likelihood, CumulativeLikelihood)
     if aligned:
         # The rows of a record add up to one score: per row, it is so many times shorter.  Those of
-        # a class against the first have coordinates of their own: with scores as short, .73 of
-        # intervals for log odds covered where 1% of 10,000 records were of a class, for .96, and of
-        # 1,000 records of three common classes .75, for .88; errors of 2,400 of five were .7 times
-        # as long.
+        # a class against the most common one have coordinates of their own: with scores as short,
+        # .73 of intervals for log odds covered where 1% of 10,000 records were of a class, for .96,
+        # and of 1,000 records of three common classes .75, for .88; errors of 2,400 of five were .7
+        # times as long.
         event /= count
     begun = with_scales(rows, noise, scales, 0.0)
     return replace(begun, rare=(event, rarest), aligned=aligned)

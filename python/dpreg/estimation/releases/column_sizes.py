@@ -23,6 +23,10 @@ _NEAR = 10
 # one of 1,000 columns was taken for 8 to 64 times as long as it is, for one of 10,000, and among 30
 # of 2,000 rows missed by 31 errors.
 _FAR_END, _NEAR_END, _APART = 3.2, 1.5, 4.0
+# Far cells that are clear together go on while those that are left have so many together.  With all
+# of the run 12 of 40 fits of 8,000 rows of 12 columns, 0 in .7 of them, had one with 2 to 12 times
+# its scale, and errors up to 1.9 times as long.
+_GOES_ON = 2.5
 # A sign is there with so many deviations and this share of the other; 0 with so many.
 _SIGN, _SIGN_SHARE, _ZERO = 3.5, 0.03, 4.0
 # and in a closer look with so many.
@@ -166,9 +170,9 @@ def _range(
         last -= 1
     while last > first and counts[first] < near * dev:
         first += 1
-    tail = (below + above)[last + 1 : end + 1]
-    if zeros and float(tail.sum()) > _FAR_END * both * math.sqrt(len(tail)):
-        last = end
+    tail, least = (below + above)[last + 1 : end + 1], _FAR_END
+    while zeros and len(tail) and float(tail.sum()) > least * both * math.sqrt(len(tail)):
+        last, tail, least = last + 1, tail[1:], _GOES_ON
     return first, last
 
 
