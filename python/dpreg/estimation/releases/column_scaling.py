@@ -277,7 +277,7 @@ def _magnitudes(
 
 def _bins(units: float) -> int:
     """Return the number of bins of a closer look at so many deviations of noise."""
-    return 3 + min(max(2 ** int(math.log2(max(units / _PER_BIN, 1.0))), _FEWEST), _BINS)
+    return 3 + min(max(1 << int(math.log2(max(units / _PER_BIN, 1.0))), _FEWEST), _BINS)
 
 
 def _zoomed(
