@@ -38,10 +38,21 @@ def test_what_the_last_step_leaves_is_along_it():
     walk = Walk(UNITS, bend=0.0).after(step([0.4, 0.0]), 2.0)
     short = walk.with_left(step([0.01, 0.0]), 2.0)
     assert np.array_equal(short.covariance, step([0.01, 0.0]).covariance)
-    quick, slow = (walk.with_left(step([far, 0.0]), 2.0).covariance for far in (0.1, 0.3))
-    for far, found, share in ((0.1, quick, 0.2), (0.3, slow, 2.0)):
+    quick, slow = (walk.with_left(step([far, 0.0]), 2.0).covariance for far in (0.1, 0.22))
+    for far, found, share in ((0.1, quick, 0.2), (0.22, slow, 0.55 / 0.45)):
         assert np.sqrt(found[0, 0] - 1e-4) == pytest.approx(share * far, rel=0.1)
         assert found[1, 1] == pytest.approx(1e-4)
+
+
+def test_where_the_next_step_would_be_as_long_nothing_is_known():
+    walk = Walk(UNITS, bend=0.0).after(step([0.4, 0.0]), 2.0)
+    far = walk.with_left(step([0.4, 0.0]), 2.0)
+    assert np.isnan(far.covariance).all()
+    assert np.isnan(far.sampling).all()
+    assert far.params.tolist() == [0.4, 0.0]
+    # A step that noise may have made says nothing of the next.
+    noise = step([0.4, 0.0], error=0.2)
+    assert np.isfinite(walk.with_left(noise, 2.0).covariance).all()
 
 
 def test_what_is_hidden_stays_so_and_moves_nothing():

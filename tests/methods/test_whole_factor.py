@@ -74,11 +74,13 @@ def test_coefficients_are_those_of_all_levels():
     X, y = means(frame), frame["y"].to_numpy()
     exact, square, *_ = np.linalg.lstsq(X, y, rcond=None)
     errors = np.sqrt(square[0] / len(X) * np.diag(np.linalg.inv(X.T @ X)))
-    for seed in range(4):
+    found = []
+    for seed in range(8):
         fit = dpreg.dp_lm("y ~ 0 + g + x", frame, 20.0, 1e-6, rng=seed)
         assert (np.abs(fit.params - exact) < errors).all()
-        assert (fit.bse.to_numpy() < 1.2 * errors).all()
-        assert (fit.bse.to_numpy() > 0.9 * errors).all()
+        found.append(fit.bse.to_numpy() / errors)
+    # The error of a mean of 8, whose deviation is .03, is .011.
+    np.testing.assert_allclose(np.mean(found, axis=0), 1.0, atol=0.06)
 
 
 def test_levels_of_rare_events_have_errors_that_hold():

@@ -17,6 +17,16 @@ _SETTLED = 0.2
 # What is left goes on as a geometric series where a step is more than the first share of the one
 # before, of no more than the second, as in newton/errors.py.
 _SLOW, _SLOWEST = 0.5, 0.67
+# Where the next step would be more than this share of the last, and the last is clear, nothing is
+# said of errors.  Without it 3 of 6 fits of 10,000 records with log odds of 5 to 28 a standard
+# deviation were off by 6 to 21 errors, as six steps do not go that far; 2 of 135 other fits, which
+# were not off, had more than .4, and none more than .6.
+_FAR = 0.7
+_NOT_THERE = (
+    "no standard errors: six steps did not come near the maximum of the likelihood, as where"
+    " regressors separate the classes almost with certainty; coefficients may be much farther from"
+    " 0",
+)
 # A step is significant where its square exceeds that of noise by so many of its deviations.
 _CLEAR = 4.0
 
@@ -72,6 +82,17 @@ class Walk(NamedTuple):
         # Where the one before was not told from noise, nothing is known of a series.
         ratio = own.length / own.before if self.clear and own.before > 0 else 0.0
         ratio = min(ratio, _SLOWEST) if own.clear and ratio > _SLOW else 0.0
+        if own.clear and bend * own.length > _FAR:
+            return _without_errors(last)
         share = min(max(bend * own.length, ratio / (1 - ratio)), _SLOWEST / (1 - _SLOWEST))
         left = own.told * share * last.params
         return replace(last, covariance=last.covariance + np.outer(left, left))
+
+
+def _without_errors(last: Release) -> Release:
+    assert last.covariance is not None
+    none = np.full_like(last.covariance, np.nan)
+    return replace(
+        last, covariance=none, sampling=none[0], blank=_NOT_THERE, clipping=None,
+        moments=(none, none),
+    )  # fmt: skip

@@ -323,4 +323,4 @@ def _zoomed(
             if sizes[j].cells <= FEW_BINS:
                 again.append(j)
         far = again
-    return far
+    return [j for j in far if sizes[j].cells == 1]
