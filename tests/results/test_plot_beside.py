@@ -15,7 +15,7 @@ from dpreg.faces.plots.coefficients import plot_beside
 
 @pytest.fixture(scope="module")
 def fit(diamonds):
-    return dpreg.dp_lm("log(price) ~ log(carat) + depth", diamonds, 1.0, rng=1)
+    return dpreg.dp_lm("log(price) ~ log(carat) + depth", diamonds, 0.5, rng=1)
 
 
 @pytest.fixture
