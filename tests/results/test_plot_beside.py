@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import dpreg
-from dpreg.faces.plots.coefficients import plot_beside
+from dpreg.faces.plots import plot_beside
 
 
 @pytest.fixture(scope="module")

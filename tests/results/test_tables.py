@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpreg
-from dpreg.faces.plots.coefficients import plot_beside
+from dpreg.faces.plots import plot_beside
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,7 @@ def _draw(fit: dpreg.DPResults, exact: pd.DataFrame, path: str) -> str:
         from matplotlib.figure import Figure
     except ImportError:
         return "For a plot: pip install 'dpreg[plots]'."
-    from dpreg.faces.plots.coefficients import plot_beside
+    from dpreg.faces.plots import plot_beside
 
     figure = Figure(figsize=(7, 6), layout="constrained")
     FigureCanvasAgg(figure)

@@ -1,4 +1,9 @@
 """Plots of what was released or planned: a leaf, which nothing but interfaces imports.
 
-Results, plans and budgets have `plot` methods that find a plot here by its name.
+Results, plans and budgets have `plot` methods that find a plot in its module by its name; of several
+fits one is drawn by a function.
 """
+
+from dpreg.faces.plots.coefficients import plot_beside
+
+__all__ = ["plot_beside"]
