@@ -1,7 +1,7 @@
 """Plots of what was released or planned: a leaf, which nothing but interfaces imports.
 
-Results, plans and budgets have `plot` methods that find a plot in its module by its name; of several
-fits one is drawn by a function.
+Results, plans and budgets have `plot` methods that find a plot in its module by its name; several
+fits are drawn by a function.
 """
 
 from dpreg.faces.plots.coefficients import plot_beside
