@@ -33,12 +33,10 @@ _CLAIMS = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PublishedTukeyEM(PublishedFit):
-    """What TukeyEM as printed returns.
+    """What TukeyEM as printed returns: what other published methods do, and a distance.
 
     Attributes
     ----------
-    params, form, claim
-        As of `PublishedFit`.
     distance : int
         The lower bound on the distance to unsafe data.  Not a release.
     """
