@@ -135,8 +135,7 @@ def test_the_attacker_knows_all_moments_but_those_of_the_canary():
                 "~ y", table, 1.0, 1e-5, bounds={"y": (-1.0, 1.0)}, rng=_core.TestBits(1)
             )
         exact = black_box_calls._exact_moments(table["y"].to_numpy(), found)
-        # But for the rounding of rows, which is nothing beside the noise.
-        np.testing.assert_allclose(found.matrix, exact, atol=1e-2 * found.deviation)
+        np.testing.assert_allclose(found.matrix, exact, atol=1e-9 * found.deviation)
 
 
 def test_the_command(monkeypatch, capsys):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg import mechanisms
+from dpreg import _core, mechanisms
 from dpreg.audit._finding import QUICK, Effort, Report
 from dpreg.audit.attacks import Attack, attacked, first_coefficient
 from dpreg.audit.black_box_models import MODELS
@@ -126,11 +126,13 @@ def _moments() -> Attack:
 
 
 def _exact_moments(y: Doubles, found: Any) -> Doubles:
-    """Return the moments of a table by the released basis, without noise or rounding."""
+    """Return the moments of a table by the released basis, without noise."""
     rows = np.column_stack([np.ones(len(y)), (y - found.centre) / found.scale])
     rows = rows @ np.linalg.inv(found.basis)
     limit, norms = found.reach * np.sqrt(rows.shape[1]), np.linalg.norm(rows, axis=1)
     rows *= np.minimum(1.0, limit / norms)[:, None]
+    step = limit / _core.ROW_STEPS
+    rows = step * np.rint(rows / step)
     return np.asarray(rows.T @ rows)
 
 
