@@ -141,7 +141,7 @@ def dp_test(
         return lambda rows, seed: statistic_of(lambda r: statistic(block(r)), rows, seed), labels
 
     how = Blocks(blocks, threshold)
-    asked = Request.of("dp_test", locals(), formula=name, delta=0.0, method=how)
+    asked = Request.of("dp_test", locals(), {"formula": name, "delta": 0.0, "method": how})
     return test_by_blocks(asked, data, opened)
 
 

@@ -111,7 +111,7 @@ def dp_ordinal(
     """
     if not isinstance(link, str) or link not in _LINKS:
         raise unusable("link", Choice(tuple(_LINKS)), link)
-    asked = Request.of("dp_ordinal", locals(), method="cumulative_link")
+    asked = Request.of("dp_ordinal", locals(), {"method": "cumulative_link"})
     return _fitted(asked, data, DPOrdinal)
 
 
@@ -182,7 +182,7 @@ def dp_multinomial(
     >>> fit.names[:3]
     ('Good:Intercept', 'Good:carat', 'Very Good:Intercept')
     """
-    asked = Request.of("dp_multinomial", locals(), method="baseline_logits")
+    asked = Request.of("dp_multinomial", locals(), {"method": "baseline_logits"})
     return _fitted(asked, data, DPMultinomial)
 
 

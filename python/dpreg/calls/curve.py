@@ -123,7 +123,7 @@ def dp_curve(
     """
     edges = edges_of(cuts, start)
     intervals = Intervals(tuple(edges[1:].tolist()), float(edges[0]))
-    asked = Request.of("dp_curve", locals(), delta=0.0, start=None, method=intervals)
+    asked = Request.of("dp_curve", locals(), {"delta": 0.0, "start": None, "method": intervals})
     session = begin(asked, data)
     epsilon, bits = session.allowance.epsilon, session.allowance.bits
     check_max_rows(max_rows)

@@ -132,7 +132,7 @@ def dp_effect(
     True
     """
     arms = Arms(treatment, method, propensity, overlap)
-    asked = Request.of("dp_effect", locals(), method=arms)
+    asked = Request.of("dp_effect", locals(), {"method": arms})
     session = begin(asked, data)
     spending, claim = session.allowance, (session.allowance.epsilon, session.allowance.delta)
     options = options_of(asked)

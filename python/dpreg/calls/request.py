@@ -55,16 +55,17 @@ class Request:
             object.__setattr__(self, "levels", kept)
 
     @classmethod
-    def of(cls, call: str, given: Mapping[str, Any], **instead: Any) -> Self:
+    def of(
+        cls, call: str, given: Mapping[str, Any], instead: Mapping[str, Any] | None = None
+    ) -> Self:
         """Return the request of a public function: its arguments, as `locals()` has them at first.
 
         What is no field is left out: `data`, and what `method` describes.
 
-        instead: of fields that are no arguments of the function, or other ones.
+        instead: fields that are no arguments of the function, or other ones.
         """
-        asked = {**given, **instead}
-        known = [each.name for each in fields(cls) if each.name in asked]
-        return cls(call=call, **{name: asked[name] for name in known})
+        known = {each.name for each in fields(cls)} & given.keys()
+        return cls(call=call, **{name: given[name] for name in known} | dict(instead or {}))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for certificates and ledgers: what is not the default.

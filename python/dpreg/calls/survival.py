@@ -155,7 +155,7 @@ def dp_survival(
     edges = edges_of(cuts, start, _MOST_CUTS)
     varying = _listed(time_varying)
     hazards = Hazards(tuple(edges[1:].tolist()), float(edges[0]), strata, varying)
-    asked = Request.of("dp_survival", locals(), start=None, method=hazards)
+    asked = Request.of("dp_survival", locals(), {"start": None, "method": hazards})
     session = begin(asked, data)
     intervals = len(edges) - 1
     rows = rows_of_a_unit(asked, intervals, f"{intervals} intervals")
