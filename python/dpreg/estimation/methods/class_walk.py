@@ -23,7 +23,7 @@ _SLOW, _SLOWEST = 0.5, 0.67
 # were not off, had more than .4, and none more than .6.
 _FAR = 0.7
 _NOT_THERE = (
-    "no standard errors: six steps did not come near the maximum of the likelihood, as where"
+    "no standard errors: the steps did not come near the maximum of the likelihood, as where"
     " regressors separate the classes almost with certainty; coefficients may be much farther from"
     " 0",
 )
