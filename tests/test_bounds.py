@@ -12,7 +12,7 @@ import dpreg
 from dpreg import _core, mechanisms
 from dpreg.base.errors import ArgumentError
 from dpreg.estimation.methods import METHODS
-from dpreg.estimation.releases.histograms import column_weights
+from dpreg.estimation.releases.standardisation import column_weights
 from dpreg.estimation.selection import SELECTORS
 from dpreg.faces.cli.commands import main
 

@@ -9,9 +9,9 @@ import pytest
 from methods.sums import check_accuracy, check_total, check_wrong_use, coverage, gaussian
 
 import dpreg
-from dpreg.estimation.inference import bootstrap
-from dpreg.estimation.inference.bootstrap import bootstrapped
+from dpreg.estimation.inference import normal_equations
 from dpreg.estimation.inference.covariance import hidden_by_floor
+from dpreg.estimation.inference.normal_equations import bootstrapped
 from dpreg.estimation.methods import AdaSSP
 from dpreg.estimation.releases.moments import floored_inverse
 from dpreg.privacy.gdp import gdp_epsilon
@@ -83,7 +83,7 @@ def test_bootstrap_takes_away_the_bias(monkeypatch):
     A quarter of the draws: what they correct by has an error of 2.5% then, and the mean over 500
     matrices the error that it has with all of them, 0.013, from which bias is told.
     """
-    monkeypatch.setattr(bootstrap, "_DRAWS", 100)
+    monkeypatch.setattr(normal_equations, "_DRAWS", 100)
     rng = np.random.default_rng(5)
     truth, deviation = np.array([1.0, 1.0]), 1.0
     gram = np.diag([5.0, 30.0])
@@ -96,7 +96,7 @@ def test_bootstrap_takes_away_the_bias(monkeypatch):
         moments += noise
         theta = floored_inverse(moments[:2, :2], deviation) @ moments[:2, 2]
         plain.append(theta)
-        corrected.append(bootstrapped(moments, deviation, theta, 1.0, floored_inverse)[0])
+        corrected.append(bootstrapped(moments, deviation, theta, 1.0)[0])
     bias = np.abs(np.mean(plain, axis=0) - truth)
     error = np.std(plain, axis=0) / math.sqrt(500)
     assert bias[0] > 2.5 * error[0]  # there is something to correct
@@ -107,7 +107,7 @@ def test_bootstrap_without_noise_is_least_squares():
     gram, theta = np.array([[50.0, 10.0], [10.0, 20.0]]), np.array([1.0, -2.0])
     moments = np.zeros((3, 3))
     moments[:2, :2], moments[:2, 2] = gram, gram @ theta
-    estimate, sampling, privacy = bootstrapped(moments, 1e-9, theta, 2.0, floored_inverse)
+    estimate, sampling, privacy = bootstrapped(moments, 1e-9, theta, 2.0)
     np.testing.assert_allclose(estimate, theta, rtol=1e-9)
     np.testing.assert_allclose(sampling, 2.0 * np.linalg.inv(gram), rtol=1e-6)
     assert np.abs(privacy).max() < 1e-15

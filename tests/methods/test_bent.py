@@ -8,8 +8,7 @@ from scipy import optimize, special
 
 import dpreg
 from dpreg.base.families import BINOMIAL, CLOGLOG, GAMMA, POISSON, PROBIT, NegativeBinomial
-from dpreg.estimation.inference.bent import bent_factors
-from dpreg.estimation.inference.curvature import grown
+from dpreg.estimation.inference.bent import bent_factors, grown
 from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.releases.two_values import TwoValues
 

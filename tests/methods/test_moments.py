@@ -10,7 +10,7 @@ import pytest
 
 import dpreg
 from dpreg.base.errors import ArgumentError, BudgetError, FormulaError, SchemaError
-from dpreg.estimation.releases.row_norms import RowNorms
+from dpreg.estimation.newton.row_lengths import RowNorms
 from dpreg.privacy.gdp import gdp_mu
 
 

@@ -9,7 +9,7 @@ from scipy import special
 from statsmodels.regression.quantile_regression import QuantReg
 
 import dpreg
-from dpreg.estimation.newton.quantiles import _quantiles
+from dpreg.estimation.newton.first_counts import _quantiles
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9])

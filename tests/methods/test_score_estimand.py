@@ -13,8 +13,8 @@ import dpreg
 from dpreg.base.families import BINOMIAL
 from dpreg.estimation.base import Release
 from dpreg.estimation.inference.estimand import Estimand, clipping_note
+from dpreg.estimation.newton.fit import estimand
 from dpreg.estimation.newton.norm_tail import ScoreCut
-from dpreg.estimation.newton.score_estimand import estimand
 
 N = 20_000
 

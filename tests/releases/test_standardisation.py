@@ -14,10 +14,14 @@ from dpreg.data.bounds import checked_bounds, column_bounds
 from dpreg.data.design import Terms
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.histograms import column_weights, magnitude, narrowed
 from dpreg.estimation.releases.moments import found_columns, without_columns
 from dpreg.estimation.releases.rows import standard_units
-from dpreg.estimation.releases.standardisation import Standardisation
+from dpreg.estimation.releases.standardisation import (
+    Standardisation,
+    column_weights,
+    magnitude,
+    narrowed,
+)
 
 pytestmark = pytest.mark.usefixtures("coarse_losses")
 

@@ -9,10 +9,10 @@ from dpreg.estimation import standardised as _standardised
 from dpreg.estimation.methods.adassp import AdaSSP
 from dpreg.estimation.methods.dpsgd import DPSGD
 from dpreg.estimation.newton import curvature as _curvature
+from dpreg.estimation.newton import first_counts, resumed, whitening
 from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
-from dpreg.estimation.newton import quantiles, resumed, whitening
 from dpreg.estimation.newton import rounds as _rounds
 from dpreg.estimation.releases import (
     column_scaling,
@@ -191,7 +191,7 @@ SCORES = [
     ),
     Mutant(
         "a quantile begins where exact residuals have it",
-        edited(quantiles, "begun_at_quantile",
+        edited(first_counts, "begun_at_quantile",
                ("_quantiles(counts[0]", f"_quantiles({OPEN}(begun.design.total(cells))[0].astype(float)")),
         ("families",),
     ),

@@ -16,7 +16,7 @@ from dpreg.base.options import check_options
 from dpreg.data.design import Design
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Allowance, Declined, Method, Release, check_size
-from dpreg.estimation.inference.boosting import quieted
+from dpreg.estimation.inference.shrinkage import quieted
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting

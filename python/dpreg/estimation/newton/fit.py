@@ -28,8 +28,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError, plausible_moments
+from dpreg.estimation.inference.estimand import CLIPPED, Estimand
 from dpreg.estimation.newton.curvature import (
     expected,
     is_measured,
@@ -38,8 +40,8 @@ from dpreg.estimation.newton.curvature import (
     measured,
     score_rows,
 )
-from dpreg.estimation.newton.errors import Fit, bent, newton_errors
-from dpreg.estimation.newton.first_norms import NORMS, asking, first_norms
+from dpreg.estimation.newton.errors import Fit, bent, followed, newton_errors, with_products
+from dpreg.estimation.newton.first_counts import NORMS, asking, begun_at_quantile, first_norms
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.limits import Limits, of_few
@@ -50,14 +52,11 @@ from dpreg.estimation.newton.linearised import (
     response_units,
 )
 from dpreg.estimation.newton.newton import first_score, newton, newton_known, newton_small
-from dpreg.estimation.newton.products import followed, with_products
-from dpreg.estimation.newton.quantiles import begun_at_quantile
-from dpreg.estimation.newton.resumed import resumed_whitening
+from dpreg.estimation.newton.norm_tail import ScoreCut
+from dpreg.estimation.newton.resumed import resumed_whitening, start_from, started_anew
 from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.newton.row_lengths import row_lengths
-from dpreg.estimation.newton.score_estimand import estimand
 from dpreg.estimation.newton.secant import Observation, Path
-from dpreg.estimation.newton.start import start_from, started_anew
 from dpreg.estimation.newton.whitening import whiten
 from dpreg.estimation.newton.working_model import range_note
 from dpreg.estimation.releases.quantised import MappedRows
@@ -238,3 +237,44 @@ def _rounds(
     first = replace(first, groups=asking(model, of))
     limits = newton(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
     return with_products(begun, model, path, limits, rows, top)
+
+
+def estimand(
+    rows: float, scores: float, cut: ScoreCut | None, family: Family, release: Release
+) -> Estimand:
+    """Return what `release` estimates, and how much clipping may have changed it.
+
+    Everything here is public: the limits, noisy counts, and what was released.
+
+    rows, scores: clipping thresholds of their norms, as multiples of the typical norm.
+    cut: what the limit takes off scores; None: they stop at the limit instead.
+    release: with its covariance and `clipping`.
+    """
+    target = _without_limits(family)
+    if cut is None:  # scores stop; what is left out has mean 0 where the model holds
+        return Estimand(f"early-censored {target}", rows, scores)
+    effect = _largest_effect(release) if cut.units > 0 else 0.0
+    return Estimand(CLIPPED + target, rows, scores, cut.units, effect, cut.surely)
+
+
+def _without_limits(family: Family) -> str:
+    if family.least_squares:
+        return "least squares"
+    if family.level is not None:
+        return f"quantile regression ({family.level:g})"
+    unbounded = family.link in ("probit", "cloglog")  # likelihoods
+    return "unweighted score equations" if unbounded else "maximum likelihood"
+
+
+def _largest_effect(release: Release) -> float | None:
+    """Return the largest estimated effect of clipping on a coefficient, in standard errors.
+
+    None: no coefficient has an error.
+    """
+    if release.covariance is None or release.clipping is None:
+        return 0.0
+    errors = np.sqrt(np.diag(release.covariance))
+    if np.isnan(errors).all():
+        return None
+    known = errors > 0
+    return float(np.max(release.clipping[known] / errors[known], initial=0.0))

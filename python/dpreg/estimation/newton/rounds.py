@@ -8,7 +8,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.inference.curvature import grown
+from dpreg.estimation.inference.bent import grown
 from dpreg.estimation.newton.groups import Groups
 from dpreg.estimation.newton.limits import Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised

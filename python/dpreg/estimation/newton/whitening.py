@@ -9,10 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.newton.constant_sums import constant_sums, not_seen
 from dpreg.estimation.newton.coordinates import Whitening, shrunken
+from dpreg.estimation.newton.hidden_directions import (
+    constant_sums,
+    farthest,
+    not_seen,
+    shortened,
+    unseen,
+    untold_columns,
+)
 from dpreg.estimation.newton.levels import Beginning, beginning
-from dpreg.estimation.newton.untold import farthest, shortened, unseen, untold_columns
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
