@@ -12,7 +12,7 @@ from dpreg import _core
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.methods import BoostedAdaSSP
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.limits import prediction_limits, widened
+from dpreg.estimation.releases.scaling import prediction_limits, widened
 from dpreg.estimation.releases.standardisation import Scales
 
 pytestmark = pytest.mark.usefixtures("coarse_losses")

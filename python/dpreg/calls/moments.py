@@ -25,7 +25,7 @@ from dpreg.data.schema import Schema
 from dpreg.estimation.base import needs_delta
 from dpreg.estimation.methods.moments import release_moments
 from dpreg.estimation.releases.accountant import releases_cost
-from dpreg.estimation.releases.limits import widened
+from dpreg.estimation.releases.scaling import widened
 from dpreg.estimation.standardised import COMPOSITION
 from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import public_with

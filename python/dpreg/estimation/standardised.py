@@ -33,10 +33,10 @@ from dpreg.estimation.inference.start import Start
 from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.dispersion import released_dispersion
-from dpreg.estimation.releases.limits import prediction_limits, regressor_limits
 from dpreg.estimation.releases.residuals import DISPERSION, Extras, line_of, released_extras
 from dpreg.estimation.releases.resumed_scales import RESUMED_PASSES, resumed_scales
 from dpreg.estimation.releases.rows import StandardUnits, most_weight, standard_units
+from dpreg.estimation.releases.scaling import prediction_limits, regressor_limits
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
 
 COMPOSITION = "Gaussian (GDP)"
@@ -93,9 +93,7 @@ class Standardised:
             return self
         ranges = {name: of for name, of in terms.ranges.items() if name != terms.names[levels[0]]}
         design = replace(self.design, terms=replace(terms, ranges=ranges))
-        begun = with_scales(
-            design, self.noise, self.scales, self.tail_share, self.extras, constant=True
-        )
+        begun = with_scales(design, self.noise, self.scales, self.extras, constant=True)
         d = len(terms.regressors)
         back = np.eye(d, 1 + d, 1)
         back[levels, 0] = 1.0
@@ -110,7 +108,7 @@ class Standardised:
     def anew(self) -> Standardised:
         """Find scales by `column_scales`, without a start, from what is left."""
         scales = scales_of_columns(self.design, self.noise)
-        return with_scales(self.design, self.noise, scales, self.tail_share, self.extras)
+        return with_scales(self.design, self.noise, scales, self.extras)
 
     @property
     def few_rows(self) -> bool:
@@ -266,9 +264,7 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
         scales = scales_of_columns(design, noise)
     else:
         scales = resumed_scales(design, noise, column_bounds(design.terms), start)
-    vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
-    begun = with_scales(design, noise, scales, vote, allowance.extras)
-    return replace(begun, start=start)
+    return replace(with_scales(design, noise, scales, allowance.extras), start=start)
 
 
 def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
@@ -292,8 +288,7 @@ def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: in
     noise = releases_for(design, allowance, max_rows)
     design = sample_rows(design, max_rows, allowance.bits)
     scales = standardisation.release(design, noise, column_bounds(design.terms))
-    vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
-    return with_scales(design, noise, scales, vote, allowance.extras)
+    return with_scales(design, noise, scales, allowance.extras)
 
 
 def releases_for(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
@@ -308,7 +303,6 @@ def with_scales(
     design: Design,
     noise: GaussianReleases,
     scales: Scales,
-    tail_share: float,
     extras: Extras = NOTHING_MORE,
     *,
     constant: bool = False,
@@ -321,6 +315,7 @@ def with_scales(
     if not design.terms.family.standardised:
         units = replace(units, y_centre=0.0, y_scale=1.0)
     units = units.keeping(np.arange(len(units.columns)) != design.terms.weight)
+    tail_share = VOTE_SHARE if design.terms.family.least_squares else 0.0
     return Standardised(design, noise, scales, units, tail_share, extras)
 
 

@@ -17,8 +17,8 @@ from dpreg.estimation.newton import row_lengths
 from dpreg.estimation.releases import accountant as _gaussian
 from dpreg.estimation.releases import doors as _doors
 from dpreg.estimation.releases import exits as _exits
-from dpreg.estimation.releases import limits as _tails
 from dpreg.estimation.releases import quantised as _quantised
+from dpreg.estimation.releases import scaling as _tails
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.estimation.releases.standardisation import Standardisation
 

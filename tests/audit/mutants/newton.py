@@ -49,7 +49,7 @@ SCALES = [
     ),
     Mutant(
         "amounts of a response by exact counts",
-        edited(rare_columns, "response_amounts", ("again[0]])", f"{OPEN}(cells)[0].astype(float)])")),
+        edited(rare_columns, "response_amounts", ("Noisy(again[0], deviation)", f"Noisy({OPEN}(cells)[0].astype(float), deviation)")),
         ("least squares",),
     ),
     Mutant(

@@ -106,25 +106,15 @@ def _with_intercept(variance: Doubles, means: Doubles, error: float) -> Doubles:
 
 def parts_of(plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
     """Return what the test and the draw cost."""
-    threshold = _core.release_threshold(plan.epsilon_test, delta)
-    return (
-        Part(
-            "test that a deep model can be released",
-            plan.epsilon_test,
-            0.0,
-            f"discrete Laplace, scale {1 / plan.epsilon_test:.4g}, threshold {threshold}",
-            sensitivity=1.0,
-            scale=1 / plan.epsilon_test,
-        ),
-        Part(
-            "draw of a deep model",
-            plan.epsilon_sample,
-            delta,
-            f"exponential mechanism on depth, at least {plan.depth} of {plan.models} models",
-            sensitivity=float(_core.DEPTH_SENSITIVITY),
-            scale=2 * _core.DEPTH_SENSITIVITY / plan.epsilon_sample,
-        ),
-    )
+    epsilon, threshold = plan.epsilon_test, _core.release_threshold(plan.epsilon_test, delta)
+    label = "test that a deep model can be released"
+    how = f"discrete Laplace, scale {1 / epsilon:.4g}, threshold {threshold}"
+    test = Part(label, epsilon, 0.0, how, sensitivity=1.0, scale=1 / epsilon)
+    epsilon, moved = plan.epsilon_sample, float(_core.DEPTH_SENSITIVITY)
+    how = f"exponential mechanism on depth, at least {plan.depth} of {plan.models} models"
+    label = "draw of a deep model"
+    draw = Part(label, epsilon, delta, how, sensitivity=moved, scale=2 * moved / epsilon)
+    return test, draw
 
 
 def too_few(units: float, d: int, models: int | None) -> str:

@@ -36,13 +36,13 @@ class EstimateError:
     # times the norm of m' inverse curvature.  None: not known.
     clipping: Doubles | None = None
 
-    def along(self, map: Doubles, hidden: Doubles) -> EstimateError:
-        """Return the error of `map` @ estimate, `hidden` being what may be hidden beside."""
-        sampling, privacy, inside = (
+    def along(self, map: Doubles) -> EstimateError:
+        """Return the error of `map` @ estimate."""
+        sampling, privacy, hidden = (
             map @ part @ map.T for part in (self.sampling, self.privacy, self.hidden)
         )
         clipping = None if self.clipping is None else map @ self.clipping @ map.T
-        return EstimateError(sampling, privacy, inside + hidden, clipping)
+        return EstimateError(sampling, privacy, hidden, clipping)
 
 
 def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:

@@ -83,7 +83,7 @@ class JointMoments:
         theta = back @ (scale * along + R[:k, k])
         degrees = self.kurtosis * self.units / max(self.units - k, 1.0)
         error = EstimateError(error.sampling * degrees, error.privacy, hidden)
-        error = error.along(scale * back, np.zeros((k, k)))
+        error = error.along(scale * back)
         residual = SquaredNorm(scale**2 * left, response - regressors @ theta)
         return Regression(theta, error, residual)
 

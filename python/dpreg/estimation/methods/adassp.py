@@ -137,7 +137,7 @@ class AdaSSP(Method):
         width, size = units.width, float(upper[-1, -1])
         left = max(float(apart.matrix[-1, -1]), found.deviation) / n
         error = replace(error, hidden=error.hidden * left)
-        error = error.along(size * np.eye(width), np.zeros((width, width)))
+        error = error.along(size * np.eye(width))
         # The last vector is the response less what the others have of it.
         theta = size * along + upper[:width, -1]
         vectors[:, -1] = found.basis[:, -1]
@@ -145,7 +145,7 @@ class AdaSSP(Method):
         back = np.asarray(np.linalg.inv(upper[:width, :width]))
         if self.cov_type == "robust":
             error = self._robust(begun, back, moments, theta, error)
-        error = error.along(back, np.zeros((width, width)))
+        error = error.along(back)
         assumed = "standard errors assume errors of constant variance"
         notes = () if self.cov_type == "robust" else (assumed,)
         return begun.released(back @ theta, units, error, notes)
@@ -172,7 +172,8 @@ class AdaSSP(Method):
         )
         mu = noise.share((1 - _NORMS) * self.scatter_share)
         limit = products_limit(norms, len(theta), mu)
-        products, deviation = noisy_products(rows, theta, limit, noise, mu)
+        sums = rows.score_products(theta, limit)
+        products, deviation = noisy_products("second moments of scores", sums, limit, noise, mu)
         inverse = moments.inverse
         constant = np.asarray(moments.residual(theta) * np.linalg.inv(inverse))
         return replace(error, sampling=sandwich(inverse, constant, products, deviation))

@@ -29,8 +29,8 @@ from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES
-from dpreg.estimation.releases.limits import regressor_limits
 from dpreg.estimation.releases.rows import most_weight, standard_units
+from dpreg.estimation.releases.scaling import regressor_limits
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import IntervalCounts
@@ -300,8 +300,8 @@ def _step(
         # and of 1,000 records of three common classes .75, for .88; errors of 2,400 of five were .7
         # times as long.
         event /= count
-    begun = with_scales(rows, noise, scales, 0.0)
-    return replace(begun, rare=(event, rarest), aligned=aligned)
+    begun = with_scales(rows, noise, scales)
+    return replace(begun, tail_share=0.0, rare=(event, rarest), aligned=aligned)
 
 
 def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases) -> Doubles:

@@ -37,6 +37,7 @@ from dpreg.privacy.pld import noise_multiplier
 # With less the noise is beyond exact sampling, and the answer beyond use.
 _LEAST_MU = 1e-3
 _COMPOSITION = "privacy loss distribution (PLD)"
+_NO_ERRORS = "the distribution of the accumulated noise has no simple form"
 # Losses are added up with tails cut off at 10^-15: less than a few times that is not seen.
 _LEAST_DELTA = 1e-14
 
@@ -106,12 +107,8 @@ class DPSGD(Method):
         needs_delta(self.name, delta)
         refuse_weights(self.name, terms)
         if delta < _LEAST_DELTA:
-            wanted = (
-                "must be at least 1e-14 for ",
-                Setting("method", "dpsgd"),
-                f", got {delta:.4g}",
-            )
-            raise BudgetError("delta", wanted)
+            least = ("must be at least 1e-14 for ", Setting("method", "dpsgd"))
+            raise BudgetError("delta", (*least, f", got {delta:.4g}"))
         if gdp_mu(epsilon, delta) < _LEAST_MU:
             raise BudgetError(
                 "eps",
@@ -124,9 +121,8 @@ class DPSGD(Method):
         sigma = math.ceil(multiplier * _core.gradient_sensitivity(width))
         # With fewer columns, should some not be used, it is less.
         if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
-            raise BudgetError(
-                "eps", ("is too small, or ", Argument("steps"), " too many, for exact noise")
-            )
+            problem = ("is too small, or ", Argument("steps"), " too many, for exact noise")
+            raise BudgetError("eps", problem)
 
     def _multiplier(self, terms: Terms, epsilon: float, delta: float) -> float:
         """Noise multiplier of the steps, beside all that standardisation and the vote may spend."""
@@ -156,15 +152,9 @@ class DPSGD(Method):
         # As in `check`, and found there: nothing can be refused now.
         multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
         theta, part = self._descend(rows, scales, multiplier, allowance.bits)
-        released = begun.released(theta, units, None)
-        return replace(
-            released,
-            parts=(*released.parts, part),
-            composition=_COMPOSITION,
-            no_errors="the distribution of the accumulated noise has no simple form"
-            if inference
-            else "",
-        )
+        found = begun.released(theta, units, None)
+        parts, no_errors = (*found.parts, part), _NO_ERRORS if inference else ""
+        return replace(found, parts=parts, composition=_COMPOSITION, no_errors=no_errors)
 
     def _descend(
         self, rows: MappedRows, scales: Scales, multiplier: float, bits: _core.BitSource
@@ -175,12 +165,7 @@ class DPSGD(Method):
         learning_rate = self.learning_rate or min(0.5, 3 / (width + 1))
         steps = Steps(self.steps, rate, rate * scales.units, self.clip, learning_rate)
         theta = descent(rows, steps, sigma, bits)
-        part = Part(
-            f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}",
-            0.0,
-            0.0,
-            f"discrete Gaussian, scale {sigma:.4g}",
-            sensitivity=sensitivity,
-            scale=float(sigma),
-        )
+        label = f"{self.steps} gradients, each of a Poisson sample at rate {rate:.4g}"
+        how = f"discrete Gaussian, scale {sigma:.4g}"
+        part = Part(label, 0.0, 0.0, how, sensitivity=sensitivity, scale=float(sigma))
         return theta, part

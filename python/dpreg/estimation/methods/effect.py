@@ -37,7 +37,7 @@ from dpreg.estimation.methods.effect_stages import (
 )
 from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.releases.column_scaling import LEVEL_SCALE
-from dpreg.estimation.releases.limits import regressor_limits
+from dpreg.estimation.releases.scaling import regressor_limits
 from dpreg.estimation.releases.statistics import EventCounts
 from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
@@ -104,7 +104,7 @@ class TreatmentEffect:
         design = one_row_each(design, in_arms, design.terms)
         known = known_scales(design, spending, self.family)
         if not known.scales.response_found:
-            nothing = with_scales(design, spending.stage(1.0), known.scales, 0.0).declined
+            nothing = with_scales(design, spending.stage(1.0), known.scales).declined
             assert nothing is not None
             return spending.declined(nothing)
         if self.estimator == "difference":

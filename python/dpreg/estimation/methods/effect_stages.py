@@ -22,7 +22,7 @@ from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import MomentSums
-from dpreg.estimation.standardised import VOTE_SHARE, Standardised, scales_of_columns, with_scales
+from dpreg.estimation.standardised import Standardised, scales_of_columns, with_scales
 from dpreg.privacy.certificate import Part
 
 # Parts of the reserve for discrete noise: no call has more stages.
@@ -106,8 +106,7 @@ class Stages:
     def fit(self, label: str, design: Design, scales: Scales, share: float) -> Release | Declined:
         """Fit a model with errors."""
         noise = self.stage(min(share, self.left))
-        vote = VOTE_SHARE if design.terms.family.least_squares else 0.0
-        return self._fitted(label, with_scales(design, noise, scales, vote))
+        return self._fitted(label, with_scales(design, noise, scales))
 
     def mean(
         self, label: str, design: Design, share: float, known: SmallArm | None
@@ -131,7 +130,7 @@ class Stages:
 
 
 def _of_scores(design: Design, noise: GaussianReleases, scales: Scales) -> Standardised:
-    return replace(with_scales(design, noise, scales, VOTE_SHARE), few=_FEW_SCORES)
+    return replace(with_scales(design, noise, scales), few=_FEW_SCORES)
 
 
 def known_scales(design: Design, spending: Stages, family: Family) -> Known:

@@ -53,11 +53,8 @@ def run_plan(
 ) -> dict[str, Any]:
     """Run Frank-Wolfe as planned; the arrays of `FrankWolfeFit`."""
     design, response = opened(rows)
-    gradient = (
-        _core.L1Gradient(design, response, l1=l1)
-        if start is None
-        else _core.L1Gradient(design, response, l1=l1, start=start)
-    )
+    origin = np.zeros(0, dtype=np.int32) if start is None else start
+    gradient = _core.L1Gradient(design, response, l1=l1, start=origin)
     return _core.dp_frank_wolfe(
         gradient,
         steps=plan.steps,
@@ -72,33 +69,21 @@ def run_plan(
 
 def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
     """Describe what a plan spends, in zCDP."""
-    scale = _core.vertex_score_range(l1) / plan.epsilon_step
-    parts = [
-        Part(
-            f"{plan.steps} vertices",
-            0.0,
-            0.0,
-            f"exponential mechanism of bounded range {plan.epsilon_step:.4g} each, "
-            f"as Gumbel, scale {scale:.4g} on gradient sums",
-            sensitivity=_core.vertex_score_range(l1),
-            scale=scale,
-            rho=plan.steps * bounded_range_rho(plan.epsilon_step),
-        )
-    ]
-    if plan.after:
-        score_range = _core.SCREENING_RANGE * l1 * l1
-        scale = score_range / plan.epsilon_screen
-        parts.append(
-            Part(
-                f"screening after {len(plan.after)} steps",
-                0.0,
-                0.0,
-                f"exponential mechanism of bounded range {plan.epsilon_screen:.4g} a choice, "
-                f"as Gumbel, scale {scale:.4g} on scores, which have to beat "
-                f"{plan.margin * scale:.4g}",
-                sensitivity=score_range,
-                scale=scale,
-                rho=plan.choices * bounded_range_rho(plan.epsilon_screen),
-            )
-        )
-    return tuple(parts)
+
+    def part(what: str, length: float, epsilon: float, choices: int, how: str) -> Part:
+        """Describe choices of which each has a bounded range, of scores that change by `length`."""
+        scale, rho = length / epsilon, choices * bounded_range_rho(epsilon)
+        how = f"exponential mechanism of bounded range {epsilon:.4g} {how}"
+        return Part(what, 0.0, 0.0, how, sensitivity=length, scale=scale, rho=rho)
+
+    length, epsilon = _core.vertex_score_range(l1), plan.epsilon_step
+    how = f"each, as Gumbel, scale {length / epsilon:.4g} on gradient sums"
+    vertices = part(f"{plan.steps} vertices", length, epsilon, plan.steps, how)
+    if not plan.after:
+        return (vertices,)
+    length, epsilon = _core.SCREENING_RANGE * l1 * l1, plan.epsilon_screen
+    scale = length / epsilon
+    how = f"a choice, as Gumbel, scale {scale:.4g} on scores, which have to beat "
+    how += f"{plan.margin * scale:.4g}"
+    what = f"screening after {len(plan.after)} steps"
+    return vertices, part(what, length, epsilon, plan.choices, how)

@@ -119,9 +119,9 @@ def release_hazards(
     table = _table(design, rows, noise)
     scales = _row_scales(records, rows, terms, table)
     of_rows = expanded(design, rows, rows.periods.count, noise.rows, terms, order=rows.order)
-    begun = with_scales(of_rows, noise, scales, 0.0)
+    begun = with_scales(of_rows, noise, scales)
     units = _covariate_units(records, design.terms, rows)
-    of_records = replace(with_scales(design, noise, records, 0.0), units=units)
+    of_records = replace(with_scales(design, noise, records), units=units)
     seen = table.total > _SEEN * table.deviation * math.sqrt(table.events.size)
     found = _whitened(of_records) if seen else None
     if found is None:

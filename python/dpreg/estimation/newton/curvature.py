@@ -11,7 +11,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.coordinates import Moments
 from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.linearised import Linearised
-from dpreg.estimation.newton.scores import noisy_curvature
+from dpreg.estimation.newton.scores import noisy_products
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
@@ -145,8 +145,8 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
         gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows")
     else:
         rows = score_rows(begun, model, top, kept=False, smooth=1.0)
-        at = found.theta / found.sizes
-        gram, deviation = noisy_curvature(rows, at, limit, "curvature", noise, mu)
+        sums = rows.curvature(found.theta / found.sizes, limit)
+        gram, deviation = noisy_products("curvature", sums, limit, noise, mu)
         before = before.guessed()
     sizes = n * np.outer(found.sizes, found.sizes)
     if model.family.level is not None:

@@ -256,7 +256,8 @@ def with_products(
     loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
     quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))
     short = max(usual, min(limits.limit, quiet))
-    products, deviation = noisy_products(rows, path.theta / model.found.sizes, short, noise, mu)
+    sums = rows.score_products(path.theta / model.found.sizes, short)
+    products, deviation = noisy_products("second moments of scores", sums, short, noise, mu)
     if tailed:
         left = max(float(np.trace(products)) / limits.squares, _MOST_LOST)
         products, deviation = products / min(left, 1.0), deviation / min(left, 1.0)

@@ -13,6 +13,7 @@ from dpreg.estimation.newton.norm_tail import norm_of
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.moments import symmetric
 from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.privacy.sealed import ExactSums
 
 # Half octaves above the bulk of the norms in which their tail is looked for.
 _SPAN = 16
@@ -42,29 +43,14 @@ def noisy_score(
 
 
 def noisy_products(
-    rows: MappedRows, theta: Doubles, limit: float, noise: GaussianReleases, mu: float
+    label: str, sums: ExactSums, limit: float, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float]:
-    """Release the sum of v v' over units, v the score shortened to `limit`.
+    """Release the sum of v v', each v shortened to `limit`: of scores of units, or for a curvature.
 
     Returns products: shape (width, width).
     and deviation: of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
     """
-    sums = rows.score_products(theta, limit)
-    matrix, scale = symmetric("second moments of scores", sums, noise, mu)
-    step = (limit / _core.ROW_STEPS) ** 2
-    return matrix * step, scale * step
-
-
-def noisy_curvature(
-    rows: MappedRows, theta: Doubles, limit: float, label: str, noise: GaussianReleases, mu: float
-) -> tuple[Doubles, float]:
-    """Release the sum of v v' over rows, v the row times the root of its loss's curvature.
-
-    limit: to which v is shortened.
-    Returns curvature: shape (width, width).
-    and deviation: of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
-    """
-    matrix, scale = symmetric(label, rows.curvature(theta, limit), noise, mu)
+    matrix, scale = symmetric(label, sums, noise, mu)
     step = (limit / _core.ROW_STEPS) ** 2
     return matrix * step, scale * step
 

@@ -30,6 +30,12 @@ class Noisy(NamedTuple):
     # Standard deviation of the noise; of an entry that counted with a weight, by that weight.
     scale: float
 
+    def averaged(self, again: Noisy) -> Noisy:
+        """Return the mean of two releases of the same numbers, each weighed by its precision."""
+        weights = np.array([self.scale**-2, again.scale**-2])
+        values = weights @ np.stack([self.values, again.values]) / weights.sum()
+        return Noisy(values, float(weights.sum() ** -0.5))
+
 
 # Shares are added up in doubles.
 ROUNDED_DOWN = 1 - 1e-9
@@ -121,16 +127,9 @@ class GaussianReleases:
 
     def _charge(self, label: str, sensitivity: float, scale: float, scales: Integers) -> None:
         self._discrete += discreteness(float(scales.min(initial=1 << 62)), len(scales))
+        how = f"discrete Gaussian, scale {scale:.4g}"
         self.parts.append(
-            Part(
-                label,
-                0.0,
-                0.0,
-                f"discrete Gaussian, scale {scale:.4g}",
-                sensitivity=sensitivity,
-                scale=scale,
-                mu=sensitivity / scale,
-            )
+            Part(label, 0.0, 0.0, how, sensitivity=sensitivity, scale=scale, mu=sensitivity / scale)
         )
         # Both hold by construction; a method that breaks them must not go on.
         spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_sizes import Size
 from dpreg.privacy.sealed import ExactSums
@@ -70,10 +68,9 @@ class Events(NamedTuple):
 def released_events(exact: ExactSums, noise: GaussianReleases, share: float) -> Events:
     """Release the numbers of rows with and without an event, again where one of them is small."""
     label = "numbers of rows without and with an event"
-    counts, deviation = noise.release(label, exact, noise.share(share))
-    if counts.min() < _RARE * deviation:
-        again, less = noise.release(f"{label}, again", exact, noise.share(_RARE_COUNT))
-        weights = np.array([deviation**-2, less**-2])
-        counts = weights @ np.stack([counts, again]) / weights.sum()
-        deviation = float(weights.sum() ** -0.5)
+    found = noise.release(label, exact, noise.share(share))
+    if found.values.min() < _RARE * found.scale:
+        again = noise.release(f"{label}, again", exact, noise.share(_RARE_COUNT))
+        found = found.averaged(again)
+    counts, deviation = found
     return Events(max(float(counts.sum()), 1.0), float(counts[1]), float(deviation))

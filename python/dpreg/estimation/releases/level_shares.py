@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.sealed import ExactSums
 
 # Of the squared mu, for numbers of rows of levels.  Indicators are centred by them, and have the
@@ -48,10 +48,8 @@ def level_shares(
     few = counts.min() < _CLEAR * deviation
     many = counts.sum() / len(levels) > _MANY * deviation / math.sqrt(len(levels))
     if few and many and most >= LEVELS_AGAIN:
-        again, less = noise.release(f"{label}, again", exact, noise.share(LEVELS_AGAIN))
-        weights = np.array([deviation**-2, less**-2])
-        counts = weights @ np.stack([counts, again]) / weights.sum()
-        deviation = float(weights.sum() ** -0.5)
+        again = noise.release(f"{label}, again", exact, noise.share(LEVELS_AGAIN))
+        counts, deviation = Noisy(counts, deviation).averaged(again)
     ends = np.cumsum([len(places) + 1 for places in levels])
     cells = [np.maximum(of, _LEAST_COUNT) for of in np.split(counts, ends[:-1])]
     rows = float(np.mean([of.sum() for of in cells]))

@@ -201,8 +201,7 @@ class MappedRows:
 
     def gram(self) -> ExactSums:
         """Return the upper triangle of `_core.QuantisedRows.gram`."""
-        bound = _core.gram_sensitivity(self.width)
-        return self._total(functools.partial(_triangle, sensitivity=bound, of_units=False), "gram")
+        return self._upper("gram", _core.gram_sensitivity)
 
     def round(self, theta: Doubles, clip: float, weight: float) -> ExactSums:
         """See `_core.QuantisedRows.round`: the sum of squares comes last, and counts `weight`."""
@@ -219,9 +218,7 @@ class MappedRows:
 
     def curvature(self, theta: Doubles, limit: float) -> ExactSums:
         """Return the upper triangle of `_core.QuantisedRows.curvature`."""
-        bound = _core.curvature_sensitivity(self.width)
-        seal = functools.partial(_triangle, sensitivity=bound, of_units=False)
-        return self._total(seal, "curvature", theta, limit)
+        return self._upper("curvature", _core.curvature_sensitivity, theta, limit)
 
     def score_norms(self, theta: Doubles, starts: Sums | None = None) -> ExactSums:
         """See `_core.QuantisedRows.score_norms`.
@@ -233,9 +230,13 @@ class MappedRows:
 
     def score_products(self, theta: Doubles, limit: float) -> ExactSums:
         """Return the upper triangle of `_core.QuantisedRows.score_products`."""
-        bound = _core.score_products_sensitivity(self.width)
-        seal = functools.partial(_triangle, sensitivity=bound, of_units=self._design.by_unit)
-        return self._total(seal, "score_products", theta, limit)
+        return self._upper("score_products", _core.score_products_sensitivity, theta, limit)
+
+    def _upper(self, name: str, sensitivity: Callable[[int], float], *arguments: Any) -> ExactSums:
+        of_units = name in _OF_UNITS and self._design.by_unit
+        bound = sensitivity(self.width)
+        seal = functools.partial(_triangle, sensitivity=bound, of_units=of_units)
+        return self._total(seal, name, *arguments)
 
     @property
     def like(self) -> _core.QuantisedRows:

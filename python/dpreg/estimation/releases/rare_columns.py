@@ -12,7 +12,7 @@ import numpy as np
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.observations import Totals
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.estimation.releases.column_sizes import PENALTY, best_run
 from dpreg.estimation.releases.statistics import PairCounts, SizeCounts
 
@@ -163,9 +163,8 @@ def response_amounts(
     _, cells = rows.total(SizeCounts((np.array([place]),)))
     label = "sign and order of magnitude of the response, again"
     again, deviation = noise.release(label, cells, noise.share(RARE_SHARE))
-    weights = np.array([first.deviation**-2, float(deviation) ** -2])
-    counts = weights @ np.stack([first.counts, again[0]]) / weights.sum()
-    return read_rare(counts, float(weights.sum() ** -0.5), units, long=True)
+    both = Noisy(first.counts, first.deviation).averaged(Noisy(again[0], deviation))
+    return read_rare(both.values, both.scale, units, long=True)
 
 
 def rare_of(

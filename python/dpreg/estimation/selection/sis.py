@@ -141,14 +141,8 @@ class DPSIS(Selector):
             noise = f"canonical Lipschitz mechanism, {self.noise} noise"
             how = f"{noise}, {rate:.4g} for each unit of loss"
             clarity = self._clarity_of_sets(d, k, rate)
-        part = Part(
-            f"{k} terms by inner products",
-            allowance.epsilon,
-            rounds.delta,
-            how,
-            sensitivity=rows * SENSITIVITY,
-            scale=scale,
-        )
+        label, spent = f"{k} terms by inner products", (allowance.epsilon, rounds.delta)
+        part = Part(label, *spent, how, sensitivity=rows * SENSITIVITY, scale=scale)
         return Selection(
             chosen=tuple(chosen),
             ordered=self.top_k == "peel",

@@ -135,24 +135,15 @@ class TwoStage(Selector):
         )
         scale = k * _core.VOTE_RANGE / epsilon_votes
         margin = Clarity.margin_of(scale, math.log(max(1, d - 1)))
-        votes = Part(
-            f"{k} terms by the votes of {models} Lasso fits",
-            epsilon_votes,
-            0.0,
-            f"Gumbel, scale {scale:.4g}",
-            sensitivity=_core.VOTE_SENSITIVITY,
-            scale=scale,
-        )
+        label, how = f"{k} terms by the votes of {models} Lasso fits", f"Gumbel, scale {scale:.4g}"
+        moved = _core.VOTE_SENSITIVITY
+        votes = Part(label, epsilon_votes, 0.0, how, sensitivity=moved, scale=scale)
+        reading = f"{WINS} {margin:,.0f} votes of the {models:,} that it can have."
         return Selection(
             chosen=tuple(chosen),
             ordered=True,
             parts=(count_part, votes),
-            clarity=Clarity(
-                score="votes",
-                scale=scale,
-                margin=margin,
-                reading=f"{WINS} {margin:,.0f} votes of the {models:,} that it can have.",
-            ),
+            clarity=Clarity("votes", scale, margin, reading),
             units=units,
             notes=tuple(_notes(models, batch, d, margin)),
         )
