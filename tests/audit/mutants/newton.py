@@ -162,7 +162,7 @@ SCORES = [
     ),
     Mutant(
         "a small study's limit from the exact residuals",
-        edited(_fit, "_small", ("max(model.squares, LEAST_RESIDUAL)", "max(model.squares, LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(" + OPEN + "(rows.score(path.theta, 1e3))[0])))")),
+        edited(_fit, "_small", ("max(model.squares, LEAST_RESIDUAL)", "max(model.squares, LEAST_RESIDUAL) * (1 + 1e-9 * float(abs(" + OPEN + "(rows.score(model.found.theta, 1e3))[0])))")),
         ("least squares",),
     ),
     Mutant(

@@ -29,6 +29,7 @@ from dpreg.data.expanded import expanded
 from dpreg.data.periods import RowsOfPeriods
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.errors import bent_hazards, newton_errors
 from dpreg.estimation.newton.fit import ended, scored
@@ -241,9 +242,7 @@ def _whitened(records: Standardised) -> Whitening | None:
     gram, deviation = noisy_gram(mapped, noise, mu, "second moments of rows, again")
     sizes = scales.units * np.outer(found.sizes, found.sizes)
     moments = found.moments.of_levels().seen(gram / sizes, (deviation / sizes) ** 2)
-    values, vectors = np.linalg.eigh(moments.matrix)
-    held = (vectors * np.maximum(values, _LEAST_MOMENT)) @ vectors.T
-    by = symmetric_root(held, centred=True)
+    by = symmetric_root(at_least(moments.matrix, _LEAST_MOMENT), centred=True)
     return replace(found.turned(by), moments=moments.turned(by))
 
 

@@ -16,6 +16,7 @@ from dpreg.estimation.newton.curvature import PRODUCTS
 from dpreg.estimation.newton.groups import Groups, groups
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.newton.scores import noisy_products
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
@@ -246,22 +247,20 @@ _TAILED_NOISE, _MOST_LOST = 0.1, 0.5
 _FEWER, _LEAST_FOLLOWED = 0.05, 0.8
 
 
-def with_products(
-    begun: Standardised, model: Linearised, path: Path, limits: Limits, rows: MappedRows, top: float
-) -> Fit:
+def with_products(rounds: Rounds, top: float) -> Fit:
     """Release second moments of scores where the path ended."""
-    noise = begun.noise
+    noise, model, limits = rounds.noise, rounds.model, rounds.limits
     mu, usual = noise.share(PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.narrowest)
     tailed = not model.family.standardised and not model.family.events
     loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
     quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))
     short = max(usual, min(limits.limit, quiet))
-    sums = rows.score_products(path.theta / model.found.sizes, short)
+    sums = rounds.rows.score_products(rounds.path.theta / model.found.sizes, short)
     products, deviation = noisy_products("second moments of scores", sums, short, noise, mu)
     if tailed:
         left = max(float(np.trace(products)) / limits.squares, _MOST_LOST)
         products, deviation = products / min(left, 1.0), deviation / min(left, 1.0)
-    return Fit(model, path, limits, rows, top, products, deviation)
+    return Fit(model, rounds.path, limits, rounds.rows, top, products, deviation)
 
 
 def followed(fit: Fit, units: float) -> Doubles:

@@ -42,7 +42,7 @@ from dpreg.estimation.newton.curvature import (
 )
 from dpreg.estimation.newton.errors import Fit, bent, followed, newton_errors, with_products
 from dpreg.estimation.newton.first_counts import NORMS, asking, begun_at_quantile, first_norms
-from dpreg.estimation.newton.groups import Groups, groups
+from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.limits import Limits, of_few
 from dpreg.estimation.newton.linearised import (
@@ -133,13 +133,14 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
 
     A mean square of scores is 1 for each of `begun.scales.units`.
     """
-    noise, n, found = begun.noise, begun.scales.units, model.found
+    n, found = begun.scales.units, model.found
     rows, norm = score_rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + _KNOWN**2
     path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
-    newton_known(Rounds(rows, path, n, noise, limits, model), left_for_scores(begun))
-    fit = with_products(begun, model, path, limits, rows, 0.0)
+    rounds = Rounds(rows, path, n, begun.noise, limits, model)
+    newton_known(rounds, left_for_scores(begun))
+    fit = with_products(rounds, 0.0)
     share = followed(fit, n)
     path.curvature = share @ path.curvature @ share
     return fit
@@ -162,34 +163,42 @@ def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
     return replace(release, estimand=estimand(*times, cut, terms.family, release), start=start)
 
 
-def _small(begun: Standardised, model: Linearised) -> Fit:
-    rows = score_rows(begun, model, 0.0, kept=True)
+def _walk(
+    begun: Standardised, model: Linearised, rows: MappedRows, limits: Limits, guess: float,
+    seen: Observation | None = None,
+) -> Rounds:  # fmt: skip
+    """Return the path of scores from where a model begins.
+
+    guess: entries of the curvature of a family may be wrong by this.
+    seen: a score that was taken before.
+    """
+    found, known, units = model.found, model.family.link == "identity", begun.scales.units
     of = groups(begun, model)
-    path = _path(model, _GUESSED, begun.scales.units, of)
-    counted = first_norms(begun, model, rows, None, begun.left - begun.tail_share)
-    left = begun.left - begun.tail_share
-    mu = begun.noise.share(left)
-    residual = max(model.squares, LEAST_RESIDUAL)
-    # Of the rows of a unit scores add up.
-    ends = model.longest < math.inf and begun.noise.rows == 1
-    first = of_few(counted, residual, begun.scales.units, mu, ends=ends)
-    newton_small(Rounds(rows, path, begun.scales.units, begun.noise, first, model, of), left)
-    return Fit(model, path, first, rows, 0.0, None, math.inf)
-
-
-def _path(model: Linearised, guess: float, units: float, of: Groups | None) -> Path:
-    found, known = model.found, model.family.link == "identity"
     doubt = np.minimum(found.moments.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
     told = found.levels if of is not None and of.levels.any() else None
-    return Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
+    path = Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
+    if seen is not None:
+        path.add(seen)
+    return Rounds(rows, path, units, begun.noise, limits, model, of)
+
+
+def _small(begun: Standardised, model: Linearised) -> Fit:
+    rows = score_rows(begun, model, 0.0, kept=True)
+    counted = first_norms(begun, model, rows, None, begun.left - begun.tail_share)
+    left, residual = begun.left - begun.tail_share, max(model.squares, LEAST_RESIDUAL)
+    # Of the rows of a unit scores add up.
+    ends = model.longest < math.inf and begun.noise.rows == 1
+    first = of_few(counted, residual, begun.scales.units, begun.noise.share(left), ends=ends)
+    rounds = _walk(begun, model, rows, first, _GUESSED)
+    newton_small(rounds, left)
+    return Fit(model, rounds.path, first, rows, 0.0, None, math.inf)
 
 
 def _large(begun: Standardised, model: Linearised) -> Fit | None:
     model = begun_at_quantile(begun, model)
-    noise, n, found = begun.noise, begun.scales.units, model.found
-    lengths = row_lengths(begun, found.rows, model.usual, NORMS)
+    lengths = row_lengths(begun, model.found.rows, model.usual, NORMS)
     top = lengths.top
     # Then rows are those of all scores, and are made once.
     kept = is_measured(model, top)
@@ -199,13 +208,12 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
         return _rounds(begun, model, top, rows, first)
     seen = None
     if not model.family.least_squares:
-        of = groups(begun, model)
-        path = _path(model, _GUESSED, n, of)
-        rounds = Rounds(rows, path, n, noise, first, model, of)
+        rounds = _walk(begun, model, rows, first, _GUESSED)
         first_score(rounds, left_for_scores(begun))
-        while may_go_on(begun, model) and len(path.observations) < _BEFORE:
+        while may_go_on(begun, model) and len(rounds.path.observations) < _BEFORE:
             first_score(rounds, left_for_scores(begun))
-        model, seen = replace(model, found=replace(found, theta=path.theta)), path.observations[-1]
+        seen = rounds.path.observations[-1]
+        model = replace(model, found=replace(model.found, theta=rounds.path.theta))
     before = model.found.change
     model = measured(begun, expected(begun, model), top)
     if not model.found.width:
@@ -230,13 +238,10 @@ def _rounds(
     begun: Standardised, model: Linearised, top: float, rows: MappedRows, first: Limits,
     seen: Observation | None = None,
 ) -> Fit:  # fmt: skip
-    noise, n, of = begun.noise, begun.scales.units, groups(begun, model)
-    path = _path(model, _MEASURED, n, of)
-    if seen is not None:
-        path.add(seen)
-    first = replace(first, groups=asking(model, of))
-    limits = newton(Rounds(rows, path, n, noise, first, model, of), left_for_scores(begun))
-    return with_products(begun, model, path, limits, rows, top)
+    rounds = _walk(begun, model, rows, first, _MEASURED, seen)
+    rounds.limits = replace(first, groups=asking(model, rounds.groups))
+    newton(rounds, left_for_scores(begun))
+    return with_products(rounds, top)
 
 
 def estimand(

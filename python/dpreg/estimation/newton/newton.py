@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.releases.column_scaling import share_for
 
@@ -43,11 +42,10 @@ _ENOUGH = 0.06
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35
 
 
-def newton(rounds: Rounds, share: float) -> Limits:
+def newton(rounds: Rounds, share: float) -> None:
     """Release scores until the last of them, with all that is left, is near the root.
 
     share: of the squared mu, for all of it.
-    Returns the limits of the last score.
 
     Privacy
     -------
@@ -79,7 +77,6 @@ def newton(rounds: Rounds, share: float) -> Limits:
         left -= part
         if last:
             break
-    return rounds.limits
 
 
 def first_score(rounds: Rounds, left: float) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.estimation.base import Declined, Release
+from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.secant import Path
@@ -146,8 +147,7 @@ def _averaged(
     if news > 1 + _NEWS * math.sqrt(2 / number):
         doubt = np.maximum(doubt, news * (doubt + noise) - noise)
     weight = doubt / (doubt + noise)
-    values, vectors = np.linalg.eigh(np.eye(width) + weight * wrong)
-    held = (vectors * np.maximum(values, _SMALLER)) @ vectors.T
+    held = at_least(np.eye(width) + weight * wrong, _SMALLER)
     found = before.turned(symmetric_root(held, centred=centred))
     moments = replace(known, variance=doubt * (1 - weight))
     return replace(found, residual=residual * before.residual, moments=moments)

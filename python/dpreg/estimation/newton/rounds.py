@@ -80,7 +80,7 @@ class Rounds:
     ) -> None:
         self.rows, self.path, self.units, self.noise = rows, path, units, noise
         self.limits, self.width = limits, limits.width
-        self.model, self._sizes, self._groups = model, model.found.sizes, groups
+        self.model, self._sizes, self.groups = model, model.found.sizes, groups
         self._aimed = self._counted = path.theta
         self._expected = None if groups is None else groups.curvature(model.found.theta)
         self._least = self._far
@@ -130,17 +130,17 @@ class Rounds:
             # as those of sampling, for 40.
             far = float(np.linalg.norm(self.path.theta - seen.at))
             self._hold(seen.at, far, self.model.share / self.model.curved)
-        if self._groups is None or self._expected is None:
+        if self.groups is None or self._expected is None:
             return
-        path, effects = self.path, self._groups.effects
+        path, effects = self.path, self.groups.effects
         way = path.theta - seen.at
         if not last:
-            way = self._groups.likely(way, path.curvature, seen.deviation)
+            way = self.groups.likely(way, path.curvature, seen.deviation)
         if self.model.family.link == "log":
             way = grown(way, effects, path.inverse)
         path.theta = seen.at + way
         self._hold(seen.at, float(np.abs(effects @ way).max(initial=0.0)), _FARTHEST)
-        here = self._groups.curvature(path.theta)
+        here = self.groups.curvature(path.theta)
         path.bend(self._expected, here)
         self._expected = here
 
