@@ -37,7 +37,7 @@ STATISTICS = {
     "data/observations.py",
     "data/sampling.py",
     f"{RELEASES}/statistics.py",
-    f"{RELEASES}/clipped_products.py",
+    f"{RELEASES}/scaling.py",
     f"{RELEASES}/quantised.py",
     f"{RELEASES}/residuals.py",
     f"{RELEASES}/dispersion.py",

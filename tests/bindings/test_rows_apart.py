@@ -8,7 +8,7 @@ from bindings.arrays import HUGE, ODD, table
 from bindings.calls import column_sums, recipes, sums_of
 
 from dpreg import _core
-from dpreg.estimation.releases.clipped_products import ClippedProducts
+from dpreg.estimation.releases.scaling import ClippedProducts
 
 testing = _core.testing
 TABLES = {

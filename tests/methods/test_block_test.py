@@ -25,7 +25,7 @@ import dpreg
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, BudgetError, SchemaError
 from dpreg.estimation.blocks.block_counts import blocks_of
-from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value, noisy_binomial_tail
+from dpreg.estimation.inference.noisy_tests import noisy_binomial_p_value, noisy_binomial_tail
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])

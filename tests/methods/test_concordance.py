@@ -7,7 +7,7 @@ import pytest
 from methods.tables import trial
 
 import dpreg
-from dpreg.estimation.inference.concordance import concordance
+from dpreg.estimation.inference.noisy_tests import concordance
 
 LEVELS = {"arm": ["a", "b"]}
 # So large that noise is 0, but for a probability of 1e-170.

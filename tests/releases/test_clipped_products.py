@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpreg.estimation.releases.clipped_products import RANGE, SENSITIVITY, ClippedProducts
+from dpreg.estimation.releases.scaling import RANGE, SENSITIVITY, ClippedProducts
 from dpreg.privacy.sealed import opened
 
 

@@ -9,7 +9,7 @@ import pytest
 from unsealed import opened
 
 from dpreg.data.observations import RowCount
-from dpreg.estimation.releases.clipped_products import ClippedProducts
+from dpreg.estimation.releases.scaling import ClippedProducts
 from dpreg.estimation.releases.statistics import (
     EventCounts,
     IntervalCounts,

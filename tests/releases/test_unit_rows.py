@@ -8,7 +8,7 @@ import pytest
 from dpreg import _core
 from dpreg.data.design import Design, Terms, Units
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.unit_rows import most_rows_seen
+from dpreg.estimation.releases.exits import most_rows_seen
 
 
 def seen(sizes, most, mu=0.1, seed=1):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dpreg
-from dpreg.estimation.releases.clipped_products import ClippedProducts
+from dpreg.estimation.releases.scaling import ClippedProducts
 
 BOUNDS = {**dict.fromkeys("abcdef", (-4, 4)), "y": (-20, 20)}
 

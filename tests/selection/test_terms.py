@@ -11,7 +11,7 @@ import pytest
 import dpreg
 from dpreg import _core
 from dpreg.data.design import Terms
-from dpreg.estimation.releases.clipped_products import RANGE, ClippedProducts
+from dpreg.estimation.releases.scaling import RANGE, ClippedProducts
 from dpreg.privacy.sealed import opened
 
 SELECTORS = {

@@ -21,8 +21,7 @@ from dpreg.estimation.inference.estimand import clipping_note
 from dpreg.estimation.methods import check_extras, method_for, method_from
 from dpreg.estimation.methods.auto import Auto
 from dpreg.estimation.selection import selector_from
-from dpreg.estimation.selection.base import Selector
-from dpreg.estimation.selection.stage import first_stage
+from dpreg.estimation.selection.base import Selector, first_stage
 from dpreg.privacy.certificate import Certificate, public_with
 from dpreg.results.fit import DPResults
 from dpreg.results.not_released import NotReleased

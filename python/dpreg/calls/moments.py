@@ -23,7 +23,7 @@ from dpreg.data.formula.parse import read_terms, split_effects
 from dpreg.data.problem import ModelMatrix, Problem, check_order
 from dpreg.data.schema import Schema
 from dpreg.estimation.base import needs_delta
-from dpreg.estimation.methods.moments import release_moments
+from dpreg.estimation.newton.columns import release_moments
 from dpreg.estimation.releases.accountant import releases_cost
 from dpreg.estimation.releases.scaling import widened
 from dpreg.estimation.standardised import COMPOSITION
@@ -95,7 +95,7 @@ def dp_moments(
     guarantee : (eps, delta)-DP
     neighbours : add or remove one unit
     public : formula, schema, levels, bounds and all options; not the number of rows
-    proof : estimation/methods/moments.md
+    proof : estimation/newton/moments.md
 
     Examples
     --------

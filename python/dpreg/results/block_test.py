@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpreg.estimation.inference.noisy_binomial import noisy_binomial_p_value
+from dpreg.estimation.inference.noisy_tests import noisy_binomial_p_value
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.document import Saved
 from dpreg.results.summary import Summary, privacy_note

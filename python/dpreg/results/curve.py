@@ -14,7 +14,6 @@ from dpreg.base.errors import ArgumentError, unusable
 from dpreg.base.later import Axes, pd
 from dpreg.base.options import is_number, is_whole
 from dpreg.base.text import drawn
-from dpreg.estimation.inference.concordance import concordance
 from dpreg.estimation.inference.law import check_alpha
 from dpreg.estimation.inference.life_table import (
     LifeTable,
@@ -24,6 +23,7 @@ from dpreg.estimation.inference.life_table import (
     life_table,
     log_rank,
 )
+from dpreg.estimation.inference.noisy_tests import concordance
 from dpreg.privacy.certificate import Certificate
 from dpreg.results.curve_summary import Concordance, LogRank, curve_summary, lines_below
 from dpreg.results.document import Saved

@@ -18,15 +18,15 @@ from dpreg.estimation.methods.tukey_em import TukeyEM
 from dpreg.estimation.newton import columns as _columns
 from dpreg.estimation.newton import score_predictions as _predictions
 from dpreg.estimation.releases import (
-    clipped_products,
     column_scaling,
     dispersion,
     residuals,
+    scaling,
     statistics,
 )
 from dpreg.estimation.releases import moments as _sums
+from dpreg.estimation.selection import base as _stage
 from dpreg.estimation.selection import kendall, two_stage
-from dpreg.estimation.selection import stage as _stage
 from dpreg.estimation.selection.sis import DPSIS
 
 AUTO = [
@@ -176,7 +176,7 @@ BOOSTED = [
 PIPELINES = [
     Mutant(
         "the score of a term is the sum of those of its columns",
-        edited(clipped_products.ClippedProducts, "seal", ("np.maximum.reduceat", "np.add.reduceat")),
+        edited(scaling.ClippedProducts, "seal", ("np.maximum.reduceat", "np.add.reduceat")),
         ("pipelines",),
     ),
     Mutant(
@@ -226,7 +226,7 @@ PIPELINES = [
     ),
     Mutant(
         "products with the sensitivity for a range",
-        edited(clipped_products.ClippedProducts, "seal", ("self.rows * RANGE", "self.rows * SENSITIVITY")),
+        edited(scaling.ClippedProducts, "seal", ("self.rows * RANGE", "self.rows * SENSITIVITY")),
         ("pipelines",),
     ),
     Mutant(

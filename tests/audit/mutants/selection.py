@@ -8,7 +8,7 @@ import numpy as np
 from audit.patches import Mutant, both, swapped
 
 from dpreg import _core
-from dpreg.estimation.releases import clipped_products
+from dpreg.estimation.releases import scaling
 
 
 def _tau_b(real):
@@ -77,7 +77,7 @@ SELECTION = [
     ),
     Mutant(
         "products that are not clipped",
-        swapped(clipped_products, "mapped", lambda real: lambda *cells: 2 * real(*cells)),
+        swapped(scaling, "mapped", lambda real: lambda *cells: 2 * real(*cells)),
         ("sis runs",),
     ),
     Mutant(

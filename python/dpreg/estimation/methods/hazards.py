@@ -49,13 +49,18 @@ from dpreg.estimation.newton.whitening import whiten_columns
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES, column_scales
-from dpreg.estimation.releases.exits import ExitCounts, ExitTable, about_events
+from dpreg.estimation.releases.exits import (
+    ExitCounts,
+    ExitTable,
+    about_events,
+    about_rows_used,
+    most_rows_seen,
+)
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import about_skewed
-from dpreg.estimation.releases.unit_rows import about_rows_used, most_rows_seen
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
 # Of units by their number of records.

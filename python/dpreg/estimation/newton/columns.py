@@ -8,13 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles
+from dpreg.data.design import Design
+from dpreg.estimation.base import Allowance
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.row_lengths import row_norms
 from dpreg.estimation.newton.whitening import MOST_LOOKS, whiten_columns
+from dpreg.estimation.releases.column_scaling import SCALING_PASSES
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root, without_spread
-from dpreg.estimation.standardised import Standardised
+from dpreg.estimation.releases.standardisation import Scales
+from dpreg.estimation.standardised import Standardised, scaled
+from dpreg.privacy.certificate import Part
 
 # Of the squared mu, for the counts of the norms of rows.
 _NORMS = 0.06
@@ -99,3 +104,42 @@ def _evening(begun: Standardised, units: StandardUnits, change: Doubles) -> Doub
     values, vectors = np.linalg.eigh(gram / n)
     held = np.maximum(without_spread(values, deviation / n), 1.0)
     return symmetric_root((vectors * held) @ vectors.T, centred=units.intercept)
+
+
+# Passes over the rows, at most.
+_PASSES = SCALING_PASSES + COLUMN_PASSES
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsRelease:
+    """What was released."""
+
+    scales: Scales
+    units: StandardUnits  # Of the columns that have a spread.
+    found: ColumnMoments
+    parts: tuple[Part, ...]
+
+
+def release_moments(design: Design, allowance: Allowance, max_rows: int) -> MomentsRelease:
+    """Spend the allowance on one release of second moments.
+
+    Noisy counts find the scale of each column; noisy second moments find coordinates along which
+    rows have unit spread; rows are counted by their norm, which says where to shorten them; and
+    their second moments get all that is left.
+
+    max_rows: rows that a protected unit may give; of units with more, that many are drawn.
+
+    Privacy
+    -------
+    guarantee : (eps, delta)-DP, by Gaussian composition
+    neighbours : add or remove one unit
+    public : all options, bounds, the names of the columns
+    proof : moments.md
+    """
+    begun = scaled(design, allowance, max_rows, _PASSES)
+    return MomentsRelease(
+        scales=begun.scales,
+        units=begun.telling_units,
+        found=column_moments(begun, begun.telling_units, 0.0),
+        parts=tuple(begun.noise.parts),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,34 +59,27 @@ def newton_passes() -> int:
     return 2 * MOST_STEPS - 5
 
 
+@dataclass(eq=False)
 class Rounds:
-    """Scores, one after another, and the path that they make.
+    """Scores, one after another, and the path that they make."""
 
-    rows: private, of coordinates with second moments of about 1, aimed at where the path begins.
-    path: goes on from where it begins.
-    units: noisy number of rows.
-    limits: where the path begins.
-    groups: None: the curvature is the same everywhere, and steps are straight.
-    """
+    # Private: of coordinates with second moments of about 1, aimed at where the path begins.
+    rows: MappedRows
+    path: Path  # Goes on from where it begins.
+    units: float  # Noisy number of rows.
+    noise: GaussianReleases
+    limits: Limits  # At first where the path begins.
+    model: Linearised
+    groups: Groups | None = None  # None: the curvature is the same everywhere: steps are straight.
 
-    def __init__(
-        self,
-        rows: MappedRows,
-        path: Path,
-        units: float,
-        noise: GaussianReleases,
-        limits: Limits,
-        model: Linearised,
-        groups: Groups | None = None,
-    ) -> None:
-        self.rows, self.path, self.units, self.noise = rows, path, units, noise
-        self.limits, self.width = limits, limits.width
-        self.model, self._sizes, self.groups = model, model.found.sizes, groups
-        self._aimed = self._counted = path.theta
-        self._expected = None if groups is None else groups.curvature(model.found.theta)
+    def __post_init__(self) -> None:
+        self.width, self._sizes = self.limits.width, self.model.found.sizes
+        self._aimed = self._counted = self.path.theta
+        start, of = self.model.found.theta, self.groups
+        self._expected = None if of is None else of.curvature(start)
         self._least = self._far
-        if path.observations:
-            self._follow(path.observations[-1], last=False)
+        if self.path.observations:
+            self._follow(self.path.observations[-1], last=False)
 
     @property
     def residual(self) -> float:

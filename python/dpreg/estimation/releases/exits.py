@@ -1,16 +1,19 @@
-"""How many persons leave in each interval of time, and how many enter, with noise."""
+"""Noisy numbers of persons: by their rows, and who leaves and enters in each interval of time."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles, Sums
+from dpreg.base.arrays import Doubles, Integers, Sums
+from dpreg.base.text import counted
 from dpreg.data.design import Design
-from dpreg.data.sampling import sample_rows
+from dpreg.data.sampling import sample_rows, unit_sizes
+from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.doors import epsilon_of_row, noisy_counts
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, ExactSums
@@ -161,3 +164,43 @@ def about_events(exits: Doubles | Sums, deviation: float) -> tuple[str, ...]:
         "no row that is censored before the last cut is visible; the event must be 0 or 1: if 2 is "
         "the event, write Surv(time, status == 2)",
     )
+
+
+# Units with more rows are significant where there are so many deviations of the noise of them.
+_SEEN = 2.5
+
+
+def most_rows_seen(design: Design, noise: GaussianReleases, mu: float) -> int:
+    """Return a number of rows that no significant number of units exceeds.
+
+    design: private: a unit has at most `noise.rows` rows.
+    Returns `noise.rows` where no units are significant at all.
+    """
+    starts = _starts(noise.rows)
+    counts, deviation = noise.release("units by number of rows", unit_sizes(design, starts), mu)
+    beyond = np.cumsum(counts[::-1])[::-1]
+    seen = beyond > _SEEN * deviation * np.sqrt(np.arange(len(starts), 0, -1))
+    if not seen.any():
+        return noise.rows
+    ends = np.append(starts[1:] - 1, noise.rows)
+    return int(ends[np.flatnonzero(seen)[-1]])
+
+
+def about_rows_used(unit: str | None, used: int, allowed: int) -> tuple[str, ...]:
+    """Say how many rows of each unit were used, of which so many were allowed.
+
+    unit: its column; None: each row is a unit.
+    """
+    if unit is None:
+        return ()
+    why = "few have more, by noisy counts"
+    if used == allowed:
+        why = "a larger max_rows= costs little where few have so many"
+    verb = "is" if used == 1 else "are"
+    return (f"of each {unit!r} at most {counted(used, 'row')} {verb} used; {why}",)
+
+
+def _starts(most: int) -> Integers:
+    """Return 1, 2, 3, 4, 6, 8, 12, ... up to `most`: half octaves."""
+    halves = itertools.chain([1], *([2**k, 3 * 2 ** (k - 1)] for k in range(1, most.bit_length())))
+    return np.array([start for start in halves if start <= most])

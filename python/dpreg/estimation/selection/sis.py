@@ -15,8 +15,8 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import check_max_rows, sample_rows
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.inference.clarity import Clarity
-from dpreg.estimation.releases.clipped_products import SENSITIVITY, ClippedProducts
 from dpreg.estimation.releases.doors import canonical, peeled
+from dpreg.estimation.releases.scaling import SENSITIVITY, ClippedProducts
 from dpreg.estimation.selection.base import (
     Rounds,
     Selection,
