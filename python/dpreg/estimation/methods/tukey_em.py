@@ -197,15 +197,8 @@ class TukeyEM(Method):
             reason = too_few(units, layout.d, self.models)
             return declined(reason, advice(), units, allowance, parts[:1])
         assignment = assigned(design, plan.models, plan.batch, self.partition, allowance.bits)
-        point = tukey(
-            assignment.map(lambda of: self._fits(design, of, layout)),
-            self.grid_exponent,
-            depth=plan.depth,
-            epsilon_test=plan.epsilon_test,
-            epsilon_sample=plan.epsilon_sample,
-            delta=delta,
-            bits=allowance.bits,
-        )
+        fits = assignment.map(lambda of: self._fits(design, of, layout))
+        point = tukey(fits, self.grid_exponent, plan, delta, allowance.bits)
         if point is None:
             return declined(NOT_PASSED, advice(), units, allowance, parts[:2])
         law_of = partial(release_law, plan.models, layout.size, plan.epsilon_sample, plan.depth)

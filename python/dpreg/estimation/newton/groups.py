@@ -57,8 +57,9 @@ class Groups:
         """Return the mean of a function of linear predictors over the rows of each, shape (g,)."""
         mean, along = self._parts(theta)
         there = (self.means - self.constant) @ along
-        # What others do to predictors.
-        spread = float(along @ along) - self._over_all(there**2)
+        # What others do to predictors: of all rows, what is the same in each group, once a group.
+        own = np.bincount(self.of, self.shares * there**2)[self.of]
+        spread = float(along @ along) - own
         spread = np.minimum(np.sqrt(np.maximum(spread, 0.0)), MOST_SPREAD[self.model.family.link])
         predictors = mean + there + NODES[:, None] * spread
         inside = np.clip(predictors, *self.model.loss.predictor)
@@ -103,7 +104,9 @@ class Groups:
         root, logs = np.sqrt(shares), np.log(each)
         mean, usual = float(shares @ each / shares.sum()), float(shares @ logs / shares.sum())
         apart = (means - self.constant) * root[:, None]
-        parts = _inverse(apart @ apart.T) @ (root * (logs - usual))
+        # Groups that have all of what is common to them count together.
+        alone = np.asarray(np.linalg.pinv(apart @ apart.T, rcond=_ALIKE, hermitian=True))
+        parts = alone @ (root * (logs - usual))
         across = np.linalg.pinv(means) @ means
         powers = (means.T * (root * parts)) @ means + (usual - math.log(mean)) * across
         values, vectors = np.linalg.eigh(powers)
@@ -152,15 +155,6 @@ class Groups:
         weights = self._weights(np.array([low, np.clip(0.0, low, high), high]))
         least = _FLATTEST * self.model.curved**2
         return np.array([least, max(float(weights.max()), least)])
-
-    def _over_all(self, each: Doubles) -> Doubles:
-        """Return the mean over all rows of what is the same in each group, once a group."""
-        return np.asarray(np.bincount(self.of, self.shares * each)[self.of])
-
-
-def _inverse(alike: Doubles) -> Doubles:
-    """Of how much groups have in common; those that have all of it count together."""
-    return np.asarray(np.linalg.pinv(alike, rcond=_ALIKE, hermitian=True))
 
 
 def groups(begun: Standardised, model: Linearised) -> Groups | None:

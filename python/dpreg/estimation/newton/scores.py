@@ -71,9 +71,7 @@ class ScoreNorms:
     @property
     def bulk(self) -> int:
         """The bin below whose upper end three quarters of the units that are seen are."""
-        clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
-        if not clear.any():
-            clear = np.maximum(self.counts, 0.0)
+        clear = self._clear if self._clear.any() else np.maximum(self.counts, 0.0)
         return int(np.argmax(np.cumsum(clear) >= 0.75 * float(clear.sum())))
 
     @property
@@ -88,21 +86,23 @@ class ScoreNorms:
 
     def sum_of_squares(self) -> float:
         """Of the norms up to the largest bin that is told from noise."""
-        middle = np.array([norm_of(k + 0.5) for k in range(len(self.counts))])
-        return float(self._held @ middle**2)
+        return float(self._held @ self._middles**2)
 
     def left(self, limit: float) -> float:
         """Return what shortening to `limit` leaves of a norm, on average; 1 if none are seen."""
-        middle = np.array([norm_of(k + 0.5) for k in range(len(self.counts))])
-        clear = np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
-        if not clear.any():
+        if not self._clear.any():
             return 1.0
-        return float(clear @ np.minimum(1.0, limit / middle)) / float(clear.sum())
+        left = np.minimum(1.0, limit / self._middles)
+        return float(self._clear @ left) / float(self._clear.sum())
 
-    def _tail(self) -> tuple[Doubles, Doubles]:
-        """Return noisy numbers of units at or above the bulk and each bin after, and deviations."""
-        bins = np.arange(len(self._window), 0, -1)
-        return np.cumsum(self._window[::-1])[::-1], self.deviation * np.sqrt(bins)
+    @property
+    def _middles(self) -> Doubles:
+        return np.array([norm_of(k + 0.5) for k in range(len(self.counts))])
+
+    @property
+    def _clear(self) -> Doubles:
+        """Counts that are told from noise one by one."""
+        return np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
 
     @property
     def _held(self) -> Doubles:
@@ -126,7 +126,9 @@ class ScoreNorms:
         return int(alone[-1]) if len(alone) else -1
 
     def _last_seen(self) -> int:
-        tail, deviations = self._tail()
+        # Units at or above the bulk and each bin after, and the deviations of the noise in these.
+        tail, bins = np.cumsum(self._window[::-1])[::-1], np.arange(len(self._window), 0, -1)
+        deviations = self.deviation * np.sqrt(bins)
         hidden = np.flatnonzero(tail[1:] <= _CLEAR * deviations[1:])
         last = int(hidden[0]) if len(hidden) else len(tail) - 1
         return max(last, self._farthest - self.bulk)

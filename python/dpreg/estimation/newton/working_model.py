@@ -131,7 +131,9 @@ def loss_of(family: Family, scales: Scales) -> RowLoss:
         return RowLoss(family.loss, (0.0, math.exp(high)), (low, high), dispersion=alpha)
     if family.level is not None:
         reach = (-_MOST_STANDARD, _MOST_STANDARD)
-        return RowLoss(family.loss, reach, reach, family.level, _bandwidth(scales))
+        # In standard deviations of the response.
+        bandwidth = max(_BANDWIDTH * math.pow(scales.units / 1e4, -0.4), _LEAST_BANDWIDTH)
+        return RowLoss(family.loss, reach, reach, family.level, min(bandwidth, 1.0))
     most = _MOST_PROBIT if family.link == "probit" else _MOST_LOGIT
     return RowLoss(family.loss, (0.0, 1.0), (-most, most))
 
@@ -157,11 +159,6 @@ def range_note(family: Family, scales: Scales) -> tuple[str, ...]:
         f"responses are clipped to [0, {high:.3g}], and fitted means at {high:.3g}, with an effect "
         "that is not estimated; bounds of the response replace this limit",
     )
-
-
-def _bandwidth(scales: Scales) -> float:
-    """Of a smooth quantile loss, in standard deviations of the response."""
-    return min(max(_BANDWIDTH * math.pow(scales.units / 1e4, -0.4), _LEAST_BANDWIDTH), 1.0)
 
 
 # Of rows whose norms are counted: residuals are `CONSTANT_RESIDUAL`, whatever the responses.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Sums
 from dpreg.data.design import Arrays
+from dpreg.estimation.planning.tukey import TukeyPlan
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Counts, Scores, Sealed, opened
@@ -43,21 +44,14 @@ def epsilon_of_row(epsilon: float, rows: int) -> float:
 
 
 def tukey(
-    fits: Sealed[Doubles],
-    grid_exponent: int,
-    *,
-    depth: int,
-    epsilon_test: float,
-    epsilon_sample: float,
-    delta: float,
-    bits: _core.BitSource,
+    fits: Sealed[Doubles], grid_exponent: int, plan: TukeyPlan, delta: float, bits: _core.BitSource
 ) -> Doubles | None:
     """Draw a point deep among fits, if that is safe: see `_core.tukey_em`."""
     return _core.tukey_em(
         _core.DepthRegions(opened(fits), grid_exponent),
-        depth=depth,
-        epsilon_test=epsilon_test,
-        epsilon_sample=epsilon_sample,
+        depth=plan.depth,
+        epsilon_test=plan.epsilon_test,
+        epsilon_sample=plan.epsilon_sample,
         delta=delta,
         bits=bits,
     )
