@@ -18,7 +18,7 @@ from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.methods.effect_columns import ByArm, factors
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.whitening import SQUARES_KEPT
-from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases
+from dpreg.estimation.releases.accountant import ROUNDED_DOWN, GaussianReleases, spent
 from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import MomentSums
@@ -85,8 +85,7 @@ class Stages:
     @property
     def left(self) -> float:
         """Share of the squared mu that was not spent; a public number."""
-        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
-        return max(1 - spent / self._mu**2, 0.0) * ROUNDED_DOWN
+        return max(1 - spent(self.parts) / self._mu**2, 0.0) * ROUNDED_DOWN
 
     def stage(self, share: float) -> GaussianReleases:
         """Return what may spend a share of the squared mu."""

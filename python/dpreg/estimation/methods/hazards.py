@@ -35,8 +35,6 @@ from dpreg.estimation.newton.errors import bent_hazards, newton_errors
 from dpreg.estimation.newton.fit import ended, scored
 from dpreg.estimation.newton.hazards import (
     Cells,
-    EventMoments,
-    EventSums,
     Table,
     starting_slopes,
     working_hazards,
@@ -47,7 +45,7 @@ from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.newton.row_lengths import row_lengths
 from dpreg.estimation.newton.whitening import whiten_columns
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
-from dpreg.estimation.releases.accountant import GaussianReleases
+from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.estimation.releases.column_scaling import SCALING_PASSES, column_scales
 from dpreg.estimation.releases.exits import (
     ExitCounts,
@@ -135,7 +133,7 @@ def release_hazards(
     events = expanded(design, rows.events, 1, noise.rows, terms)
     cells = Cells.of(rows, begun.telling_units, scales, found, units)
     sums = _event_sums(events, begun, cells, table)
-    mean = sums.sums.sum(axis=0) / scales.units
+    mean = sums.values.sum(axis=0) / scales.units
     start = starting_slopes(table, sums, cells)
     cells = cells.centred(mean)
     moments = _event_moments(events, begun, cells)
@@ -251,11 +249,11 @@ def _whitened(records: Standardised) -> Whitening | None:
     return replace(found.turned(by), moments=moments.turned(by))
 
 
-def _event_sums(events: Design, begun: Standardised, cells: Cells, table: Table) -> EventSums:
+def _event_sums(events: Design, begun: Standardised, cells: Cells, table: Table) -> Noisy:
     """Release sums over the events of each cell."""
     noise, count = begun.noise, table.events.size
     if not cells.size:
-        return EventSums(np.zeros((count, 0)), 0.0)
+        return Noisy(np.zeros((count, 0)), 0.0)
     limit = _WIDE * math.sqrt(cells.size) * CONSTANT_RESIDUAL
     mapped = mapped_rows(
         events, begun.scales, begun.telling_units, cells.own, _LONGEST * limit,
@@ -264,20 +262,20 @@ def _event_sums(events: Design, begun: Standardised, cells: Cells, table: Table)
     exact = mapped.scores_by_cell(limit, count)
     found, scale = noise.release("sums over events by interval", exact, noise.share(_SUMS))
     step = limit / _core.SCORE_STEPS / CONSTANT_RESIDUAL
-    return EventSums(found * step, scale * step)
+    return Noisy(found * step, scale * step)
 
 
-def _event_moments(events: Design, begun: Standardised, cells: Cells) -> EventMoments:
-    """Release second moments over all events."""
+def _event_moments(events: Design, begun: Standardised, cells: Cells) -> tuple[Doubles, Doubles]:
+    """Release second moments over all events; return deviations of the noise in them too."""
     noise, scales = begun.noise, begun.scales
     if not cells.size:
-        return EventMoments(np.zeros((0, 0)), np.zeros((0, 0)))
+        return np.zeros((0, 0)), np.zeros((0, 0))
     limit, mu = _reach(noise, scales.units, cells.usual, _PRECISE)
     change = np.ascontiguousarray(cells.own * cells.sizes)
     mapped = mapped_rows(events, scales, begun.telling_units, change, limit, kept=False)
     gram, deviation = noisy_gram(mapped, noise, mu, "second moments over events")
     sizes = np.outer(cells.sizes, cells.sizes)
-    return EventMoments(gram / sizes, deviation / sizes)
+    return gram / sizes, deviation / sizes
 
 
 def _limit(events: Design, begun: Standardised, model: Linearised, cells: int) -> float:

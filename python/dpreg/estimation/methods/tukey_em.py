@@ -37,7 +37,7 @@ from dpreg.estimation.blocks.tukey_report import (
     too_few,
 )
 from dpreg.estimation.inference.estimand import Estimand
-from dpreg.estimation.inference.law import NORMAL, TailLaw
+from dpreg.estimation.inference.law import NORMAL
 from dpreg.estimation.planning.tukey import TukeyPlan, plan_tukey, release_law, small_batch_factor
 from dpreg.estimation.releases.accountant import GaussianReleases, releases_cost
 from dpreg.estimation.releases.doors import tukey
@@ -221,7 +221,7 @@ class TukeyEM(Method):
             sampling=found.sampling,
             units=units,
             parts=parts + spent,
-            law=NORMAL if law is None else TailLaw(law.tail, law.critical),
+            law=NORMAL if law is None else law.law,
             notes=tuple(notes),
             estimand=Estimand(f"Tukey median of {plan.models:,} fits"),
             limits=limits,

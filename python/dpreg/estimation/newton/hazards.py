@@ -21,6 +21,7 @@ from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.tilted import tilted_start
 from dpreg.estimation.newton.working_model import loss_of
+from dpreg.estimation.releases.accountant import Noisy
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
@@ -62,23 +63,6 @@ class Table:
     def total(self) -> float:
         """Of events, at least 1."""
         return max(float(self.events.sum()), 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class EventSums:
-    """Noisy sums, over the events of cells, of the coordinates of `Cells` that are no cells."""
-
-    sums: Doubles  # Shape (cells, k).
-    deviation: float  # Of the noise in each.
-
-
-@dataclass(frozen=True, slots=True)
-class EventMoments:
-    """Noisy second moments, over all events, of the same coordinates, less `Cells.at`."""
-
-    gram: Doubles  # Shape (k, k).
-    # Shape (k, k): of the noise on the diagonal; 1 / sqrt 2 of it elsewhere.
-    deviation: Doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,36 +158,40 @@ def _indicators(count: int, strata: int) -> Doubles:
 def working_hazards(
     cells: Cells,
     table: Table,
-    sums: EventSums,
-    moments: EventMoments,
+    sums: Noisy,
+    moments: tuple[Doubles, Doubles],
     start: tuple[Doubles, Doubles],
     terms: Terms,
     scales: Scales,
 ) -> Linearised:
     """Return where scores begin, in coordinates in which the curvature of an event is 1.
 
+    sums: shape (cells, k): over the events of cells, of the coordinates of `cells` that are no
+        cells.
+    moments: second moments, over all events, of the same coordinates less `cells.at`, and
+        deviations of the noise on their diagonal, of which it is 1 / sqrt 2 elsewhere: each of
+        shape (k, k).
     start: slopes along coordinates, and logarithms of hazards of cells.
     scales: their units are events.
-    Other arguments are what was released.
     """
     k, total, (slopes, log_hazards) = cells.size, scales.units, start
-    noise = sums.deviation
+    noise, (gram, deviation) = sums.scale, moments
     seen = table.seen
-    means = sums.sums - seen[:, None] * cells.at
+    means = sums.values - seen[:, None] * cells.at
     known = _alike(*table.cells.shape[:2])
     gain = known @ np.linalg.inv(known + np.diag((noise / seen) ** 2))
     centre = gain @ (means / seen[:, None])
     between = np.diag(known - gain @ known)
     taken = gain / seen
     taken = taken + taken.T - (taken.T * seen) @ taken
-    square = (moments.gram[:k, :k] - means.T @ taken @ means) / total
+    square = (gram - means.T @ taken @ means) / total
     # Noise in means is in their squares.  That in `cells.at`, which is their mean, is in all second
     # moments about it: with it, curvatures of 2,000 persons with 200 events were thought to be 1.3
     # times as large as they were, and .87 of intervals covered, for .96.
     apart = np.eye(len(seen)) - seen[:, None] / total
     of_mean = len(seen) * (noise / total) ** 2
     square += (noise**2 / total * float(np.trace(apart.T @ taken @ apart)) - of_mean) * np.eye(k)
-    error = (moments.deviation / total) ** 2 + 2 / total + 2 * of_mean**2
+    error = (deviation / total) ** 2 + 2 / total + 2 * of_mean**2
     weight = 1 / (1 + error / _MOMENTS_DIFFER**2)
     square = weight * square + (1 - weight) * np.eye(k)
     values, vectors = np.linalg.eigh(square)
@@ -240,9 +228,9 @@ def _alike(strata: int, count: int) -> Doubles:
     return np.asarray(1.0 + _MEANS_DIFFER**2 * near * same)
 
 
-def starting_slopes(table: Table, sums: EventSums, cells: Cells) -> tuple[Doubles, Doubles]:
+def starting_slopes(table: Table, sums: Noisy, cells: Cells) -> tuple[Doubles, Doubles]:
     """Return slopes along coordinates, and logarithms of hazards of cells where these are 0."""
     seen = table.seen
-    means = sums.sums[:, : cells.main] / seen[:, None]
-    slopes, log_hazards = tilted_start(table.cells, means, sums.deviation / seen)
+    means = sums.values[:, : cells.main] / seen[:, None]
+    slopes, log_hazards = tilted_start(table.cells, means, sums.scale / seen)
     return np.append(slopes, np.zeros(cells.size - cells.main)), log_hazards.ravel()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from dpreg.base.errors import Argument, ArgumentError, Setting, leave_out, unusable, write
 from dpreg.base.options import is_number, is_whole
@@ -61,11 +62,19 @@ def answer(
     if units is None or epsilon is None:
         assert size is not None
         assert chance is not None
+        effect, wanted = size, chance
+
+        def detects(n: int, eps: float) -> bool:
+            found = of.forecast(n, columns, eps, delta)
+            error = found.width * of.exact_error(n, columns)
+            return power_of(effect, error, found.released) >= wanted
+
         if units is None:
             assert epsilon is not None
-            units = _least_units(of, columns, epsilon, delta, size, chance)
+            units = _least_units(partial(detects, eps=epsilon))
         else:
-            epsilon = _least_epsilon(of, units, columns, delta, size, chance)
+            exact = least_effect(chance, of.exact_error(units, columns))
+            epsilon = _least_epsilon(partial(detects, units), of, exact)
     found = of.forecast(units, columns, epsilon, delta)
     if not of.powered:
         return Answer(units, columns, epsilon, found, None, None, None)
@@ -108,15 +117,7 @@ def _check_plain(given: Mapping[str, float | None]) -> None:
             raise ArgumentError(name, "is needed for this family", write(name, usual))
 
 
-def _power_at(of: Model, n: int, d: int, eps: float, delta: float, effect: float) -> float:
-    found = of.forecast(n, d, eps, delta)
-    return power_of(effect, found.width * of.exact_error(n, d), found.released)
-
-
-def _least_units(of: Model, d: int, eps: float, delta: float, effect: float, power: float) -> int:
-    def holds(n: int) -> bool:
-        return _power_at(of, n, d, eps, delta, effect) >= power
-
+def _least_units(holds: Callable[[int], bool]) -> int:
     low, high = 1, MOST_UNITS
     if not holds(high):
         problem = "is not detected with this power by 10^9 units"
@@ -128,16 +129,14 @@ def _least_units(of: Model, d: int, eps: float, delta: float, effect: float, pow
     return high
 
 
-def _least_epsilon(of: Model, n: int, d: int, delta: float, effect: float, power: float) -> float:
-    """Return the least epsilon, rounded up to three digits."""
+def _least_epsilon(holds: Callable[[float], bool], of: Model, exact: float | None) -> float:
+    """Return the least epsilon, rounded up to three digits.
 
-    def holds(eps: float) -> bool:
-        return _power_at(of, n, d, eps, delta, effect) >= power
-
+    exact: what a fit without privacy detects.
+    """
     found = detected(holds, _LEAST_EPSILON, MOST_EPSILON)
     if found is None:
-        enough = least_effect(power, of.exact_error(n, d))
-        bound = "" if enough is None else f": a fit without privacy detects {of.shown(enough):.3g}"
+        bound = "" if exact is None else f": a fit without privacy detects {of.shown(exact):.3g}"
         problem = f"is not detected with this power by this many units at any eps{bound}"
         instead = ("leave ", Argument(of.size), " out and write ", Setting("eps", 1.0))
         raise ArgumentError("effect", problem, ("write a larger ", Argument("effect")), instead)

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles, Integers
+from dpreg.estimation.inference.law import TailLaw
 from dpreg.estimation.planning.grids import gridded, read_table
 
 # Real models are less regular than the Gaussian ones of the table.
@@ -203,10 +204,7 @@ class ReleaseLaw:
 
     scale: float  # Standard deviation, in standard deviations of one model.
     sampling: float  # The part of `scale` that a noiseless average of the models would have.
-    tail: tuple[float, ...]  # Two-sided tail probabilities, falling.
-    # |estimate - truth| / (scale * estimated spread) exceeds ``critical[i]`` with probability
-    # ``tail[i]``.
-    critical: tuple[float, ...]
+    law: TailLaw  # Of (estimate - truth) / (scale * estimated spread).
     # The exponential of a released log spread, divided by this, estimates the standard deviation of
     # one model.
     spread_divisor: float
@@ -239,13 +237,8 @@ def release_law(
     scale = float(np.std(centre))
     ratio = np.abs(centre) / (np.exp(log_spread) / divisor * scale)
     critical = np.quantile(ratio, 1 - np.array(_TAIL))
-    return ReleaseLaw(
-        scale=scale,
-        sampling=1 / math.sqrt(models),
-        tail=_TAIL,
-        critical=tuple(float(c) for c in critical),
-        spread_divisor=divisor,
-    )
+    law = TailLaw(_TAIL, tuple(float(c) for c in critical))
+    return ReleaseLaw(scale, sampling=1 / math.sqrt(models), law=law, spread_divisor=divisor)
 
 
 def _of_ranks(

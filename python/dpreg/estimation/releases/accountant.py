@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import NamedTuple
 
@@ -76,8 +77,7 @@ class GaussianReleases:
     @property
     def left(self) -> float:
         """Share of the squared `mu` that was not spent; a public number."""
-        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
-        return (1 - spent / self.mu**2) * ROUNDED_DOWN
+        return (1 - spent(self.parts) / self.mu**2) * ROUNDED_DOWN
 
     def share(self, fraction: float) -> float:
         """Return the mu of a release that uses `fraction` of the squared `mu`."""
@@ -132,9 +132,13 @@ class GaussianReleases:
             Part(label, 0.0, 0.0, how, sensitivity=sensitivity, scale=scale, mu=sensitivity / scale)
         )
         # Both hold by construction; a method that breaks them must not go on.
-        spent = math.fsum((part.mu or 0.0) ** 2 for part in self.parts)
-        if spent > self._most**2 or self._discrete > RESERVE * min(self.epsilon, 1.0):
+        if spent(self.parts) > self._most**2 or self._discrete > RESERVE * min(self.epsilon, 1.0):
             raise AssertionError("a method spent more than its allowance")
+
+
+def spent(parts: Sequence[Part]) -> float:
+    """Return the squared mu of parts, added up."""
+    return math.fsum((part.mu or 0.0) ** 2 for part in parts)
 
 
 def _total_mu(epsilon: float, delta: float) -> float:
