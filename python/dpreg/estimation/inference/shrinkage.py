@@ -22,6 +22,8 @@ SHRUNK_NOTE = (
     "the coefficients are shrunk towards zero because noise dominates; use fewer terms, more rows "
     "or a larger eps"
 )
+# Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.
+_LEAST_SEEN = 3.0
 
 
 def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) -> Doubles:
@@ -92,10 +94,6 @@ def _along_directions(
     found = np.sqrt(values / units) * (estimate @ vectors)
     added *= max(1.0, (float(found @ found) - 1) / added.sum()) if added.any() else 1.0
     return values, vectors, found, added
-
-
-# Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.
-_LEAST_SEEN = 3.0
 
 
 def quieted(

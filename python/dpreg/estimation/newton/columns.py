@@ -32,6 +32,8 @@ _EVENING, _NOISE, _SHORTEST, _LONGEST = 0.05, 0.5, 1.3, 8.0
 _CLEAR = 3.0
 # Passes over the rows, at most.
 COLUMN_PASSES = MOST_LOOKS + 3
+# Those of a release of moments, scales among them.
+_PASSES = SCALING_PASSES + COLUMN_PASSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,6 @@ def _evening(begun: Standardised, units: StandardUnits, change: Doubles) -> Doub
     values, vectors = np.linalg.eigh(gram / n)
     held = np.maximum(without_spread(values, deviation / n), 1.0)
     return symmetric_root((vectors * held) @ vectors.T, centred=units.intercept)
-
-
-# Passes over the rows, at most.
-_PASSES = SCALING_PASSES + COLUMN_PASSES
 
 
 @dataclass(frozen=True, slots=True)

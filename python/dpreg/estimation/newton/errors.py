@@ -34,6 +34,15 @@ _MOVED_LONG, _LONG = 2.0, 3.0
 _FLAT, _MOST_FLAT = 2.0, 1e3
 # What is divided by is no less.
 _NOTHING = 1e-12
+# Before products of scores are taken, these are shortened to this many root mean square norms, or
+# to more, as long as noise is no more than this share of them.
+_PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
+# Gamma responses have longer tails: shortened to less noise, products get back what counts of norms
+# say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
+# with this .94.
+_TAILED_NOISE, _MOST_LOST = 0.1, 0.5
+# Scores that stop have less curvature by about this share, and are left with the second at least.
+_FEWER, _LEAST_FOLLOWED = 0.05, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,17 +243,6 @@ def _flattened(fit: Fit, change: Doubles, of: Groups | None, apart: Doubles) -> 
     thought = 1 / np.maximum(np.einsum("ij,jk,ik->i", own, fit.path.inverse, own), _NOTHING)
     times[of.pairs] = _flatter(thought, found)
     return times
-
-
-# Before products of scores are taken, these are shortened to this many root mean square norms, or
-# to more, as long as noise is no more than this share of them.
-_PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
-# Gamma responses have longer tails: shortened to less noise, products get back what counts of norms
-# say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
-# with this .94.
-_TAILED_NOISE, _MOST_LOST = 0.1, 0.5
-# Scores that stop have less curvature by about this share, and are left with the second at least.
-_FEWER, _LEAST_FOLLOWED = 0.05, 0.8
 
 
 def with_products(rounds: Rounds, top: float) -> Fit:

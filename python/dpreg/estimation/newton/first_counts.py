@@ -55,6 +55,11 @@ _AMOUNT_NORMS, _OF_LEFT, _DOUBTED_AMOUNTS = 0.1, 0.2, 1.0
 # Their tails begin at this share of the usual amount, for most rows are zeros.  With .35 a mean was
 # off by 8 errors, for 5.
 _BEGINS = 0.5
+# Of the squared mu, for counts in so many bins, which reach so many deviations of residuals about
+# their mean; where so much is left for scores, which is never too little afterwards.
+_SHARE, _BINS, _REACH, _LEFT = 0.03, 48, 3.0, 0.23
+# The density is that of this share of the rows beyond the quantile, on each side of it.
+_AROUND = 0.25
 
 
 def first_norms(
@@ -108,13 +113,6 @@ def first_norms(
 def asking(model: Linearised, of: Groups | None) -> Groups | None:
     """Return groups that ask for limits: of no other responses is the longest residual known."""
     return of if model.family.name == "binomial" else None
-
-
-# Of the squared mu, for counts in so many bins, which reach so many deviations of residuals about
-# their mean; where so much is left for scores, which is never too little afterwards.
-_SHARE, _BINS, _REACH, _LEFT = 0.03, 48, 3.0, 0.23
-# The density is that of this share of the rows beyond the quantile, on each side of it.
-_AROUND = 0.25
 
 
 def begun_at_quantile(begun: Standardised, model: Linearised) -> Linearised:

@@ -30,6 +30,8 @@ _LEFT_OUT = 1e-6
 _RUN, _PAIR = 0, 2
 # A direction of which sums of length 1 have so little is rounding.
 _SAME = 1e-8
+# What is divided by is no less.
+_NOTHING = 1e-300
 
 
 def constant_sums(terms: Terms, scales: Scales, units: StandardUnits) -> Doubles:
@@ -88,10 +90,6 @@ def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -
     # Some are sums of others: what makes them orthonormal one by one adds directions of rounding.
     directions, lengths, _ = np.linalg.svd(hidden, full_matrices=False)
     return np.asarray(directions[:, lengths > _SAME])
-
-
-# What is divided by is no less.
-_NOTHING = 1e-300
 
 
 def untold_columns(scales: Scales, units: StandardUnits) -> Integers:

@@ -22,6 +22,14 @@ from dpreg.estimation.standardised import Standardised
 _SEEN, _LONGEST = 2.5, 128.0
 # Above the usual norm bins are half octaves up to so many octaves.
 _OCTAVES = 3
+# Deviations of its noise that a count in the tail must have.
+_CLEAR = 3.0
+# Squared norms of normal rows are within this many deviations of their mean.
+_NORMAL = 2.0
+# What is cut off all rows may be this many deviations of the noise in their second moments.
+_BALANCE = 0.5
+# Noise may be this many times the sampling error of second moments, however much is cut off.
+_MOST_NOISE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +90,6 @@ def _norms(places: ArrayLike) -> Doubles:
     """Return norms of rows at these places among the bins."""
     power = (_core.LEAST_SCORE_BIN + np.asarray(places)) / 2
     return np.asarray(2.0**power / CONSTANT_RESIDUAL)
-
-
-# Deviations of its noise that a count in the tail must have.
-_CLEAR = 3.0
-# Squared norms of normal rows are within this many deviations of their mean.
-_NORMAL = 2.0
-# What is cut off all rows may be this many deviations of the noise in their second moments.
-_BALANCE = 0.5
-# Noise may be this many times the sampling error of second moments, however much is cut off.
-_MOST_NOISE = 8.0
 
 
 @dataclass(frozen=True, slots=True)

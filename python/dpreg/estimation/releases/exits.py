@@ -25,6 +25,8 @@ EXITS, ENTRIES = 3, 2
 ENTRY_SHARE = 1 / 3
 # Deviations of its noise below which a number may be 0.
 _CLEAR = 3.0
+# Units with more rows are significant where there are so many deviations of the noise of them.
+_SEEN = 2.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,10 +166,6 @@ def about_events(exits: Doubles | Sums, deviation: float) -> tuple[str, ...]:
         "no row that is censored before the last cut is visible; the event must be 0 or 1: if 2 is "
         "the event, write Surv(time, status == 2)",
     )
-
-
-# Units with more rows are significant where there are so many deviations of the noise of them.
-_SEEN = 2.5
 
 
 def most_rows_seen(design: Design, noise: GaussianReleases, mu: float) -> int:

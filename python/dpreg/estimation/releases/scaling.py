@@ -13,6 +13,20 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import TailVotes
 from dpreg.privacy.sealed import Scores
 
+# How many times as wide as the limits of the fit; the first unless a vote says otherwise.  Votes
+# are bounded, and what far limits gain they gain by large errors: they come before near ones.
+_FACTORS = (1.25, 4.0, 1.0)
+# Deviations of its noise by which a vote must be won.
+_LEAD = 1.5
+# Mapped cells are multiples of 2^-15, and scores of 2^-20.
+_CELL_BITS, _SCORE_BITS = 15, 20
+# Cells that are mapped together: they stay near the processor, and sums of products of so many are
+# exact in doubles, in any order.
+_TOGETHER = 1 << 15
+# Largest change of a score when one row is added or removed, and length of the interval that holds
+# the changes of all scores; both are attained (clipped_products.md).
+SENSITIVITY, RANGE = 1.0, 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
@@ -80,13 +94,6 @@ def scaling_from_scales(scales: Scales, reach: float, *, intercept: bool) -> Sca
     return Scaling(centre, np.where(scale > 0, scale, 1.0), scales.identified[:-1])
 
 
-# How many times as wide as the limits of the fit; the first unless a vote says otherwise.  Votes
-# are bounded, and what far limits gain they gain by large errors: they come before near ones.
-_FACTORS = (1.25, 4.0, 1.0)
-# Deviations of its noise by which a vote must be won.
-_LEAD = 1.5
-
-
 def prediction_limits(
     design: Design, scales: Scales, params: Doubles, noise: GaussianReleases, share: float
 ) -> Doubles:
@@ -139,16 +146,6 @@ def widened(scales: Scales, factor: float) -> Doubles:
     return np.column_stack(
         [np.where(scales.given, scales.low, low), np.where(scales.given, scales.high, high)]
     )
-
-
-# Mapped cells are multiples of 2^-15, and scores of 2^-20.
-_CELL_BITS, _SCORE_BITS = 15, 20
-# Cells that are mapped together: they stay near the processor, and sums of products of so many are
-# exact in doubles, in any order.
-_TOGETHER = 1 << 15
-# Largest change of a score when one row is added or removed, and length of the interval that holds
-# the changes of all scores; both are attained (clipped_products.md).
-SENSITIVITY, RANGE = 1.0, 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,6 +28,13 @@ _RESPONSE = 1 / 3
 _OUTSIDE = 0.02
 # Counts of this many deviations are values for sure.
 _CLEAR = 3.5
+# Deviations of its noise that the variance of the response must have, to be one, and that the
+# rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
+_SPREAD, _ROWS = 3.0, 12.5
+# Deviations of its noise that the variance of a regressor must have for its limits to be trusted.
+_TRUSTED = 2.0
+# A release with less of the squared mu says nothing, and more zooms find nothing more.
+LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
 
 def column_weights(searched: Integers, columns: int) -> Doubles:
@@ -80,15 +87,6 @@ def _least_run(counts: Doubles, first: int, last: int) -> tuple[int, int]:
             if before[-1] - inside <= _OUTSIDE * inside and b - a < best[1] - best[0]:
                 best = a, b
     return best
-
-
-# Deviations of its noise that the variance of the response must have, to be one, and that the
-# rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
-_SPREAD, _ROWS = 3.0, 12.5
-# Deviations of its noise that the variance of a regressor must have for its limits to be trusted.
-_TRUSTED = 2.0
-# A release with less of the squared mu says nothing, and more zooms find nothing more.
-LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
 
 @dataclass(frozen=True, slots=True)
