@@ -134,7 +134,7 @@ def test_no_effect_grows_by_more_than_two_in_a_step(monkeypatch):
 
     def followed(self, seen, *, last):
         follow(self, seen, last=last)
-        effects = self._groups.effects @ (self.path.theta - seen.at)
+        effects = self.groups.effects @ (self.path.theta - seen.at)
         longest.append((float(np.abs(effects).max()), self.path.held))
 
     monkeypatch.setattr(Rounds, "_follow", followed)
