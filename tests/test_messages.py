@@ -171,6 +171,17 @@ def test_a_large_epsilon_has_a_note():
     assert "no meaningful protection" not in notes(20.0, 1e-6)
 
 
+@pytest.mark.parametrize(("begins", "said"), [("", True), ("0 + ", False)])
+def test_a_basis_that_makes_the_intercept_once_more_has_a_note(begins, said):
+    """More rows, of which another note speaks, do not help."""
+    rng = np.random.default_rng(1)
+    d = {"x": 6 * rng.random(900), "y": rng.normal(size=900)}
+    basis = "cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)"
+    fit = dpreg.dp_lm(f"y ~ {begins}{basis}", d, 1.0, rng=1)
+    wanted = f"the columns of {basis} add up to 1"
+    assert any(note.startswith(wanted) for note in fit.notes) == said
+
+
 @pytest.mark.parametrize("rows", [2_000, 20_000])
 def test_a_response_coded_1_and_2_has_a_note(rows):
     rng = np.random.default_rng(rows)

@@ -15,6 +15,10 @@
 #' treatment, and that rows of every kind may be treated or not. For the latter `$overlap` has the noisy
 #' number of rows whose estimated probability of treatment is at a limit.
 #'
+#' Scores are clipped as those of `dp_lm()` are. Of outcomes that are 0 for many and very large for a few,
+#' in some thousand rows, `"aipw"` gives mean outcomes of clipped ones, and the effect moves little;
+#' `"regression"` and `"difference"`, which spend more on each mean, are nearer.
+#'
 #' @inheritParams dp_lm
 #' @param formula The outcome and the covariates, without the treatment: `pressure ~ age + stage`; `~ 1`
 #'   where there are none.

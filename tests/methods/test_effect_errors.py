@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,8 @@ from dpreg.estimation.inference.effect import (
     remainder,
     residual_variance,
     scores_by_models,
+    share_of_long_residuals,
+    share_of_long_weights,
     without_noise,
 )
 from dpreg.estimation.methods.effect_columns import ByArm
@@ -188,6 +192,43 @@ def test_scores_of_a_small_arm_are_of_any_size(size):
     found = small_arm(known, scores, np.full((4, 4), size), None)
     assert np.isfinite([*found.scales.low, *found.scales.high, *found.scales.scale]).all()
     assert np.isfinite(found.rare).all()
+
+
+def one_arm_rare(n, rng):
+    """The outcome is rare in rows without a treatment, which few rows of a kind are."""
+    x = rng.standard_normal(n)
+    treated = rng.random(n) < 1 / (1 + np.exp(-0.8 - 0.9 * x))
+    means = 1 / (1 + np.exp(3.2 - x)), 1 / (1 + np.exp(1.2 - 0.8 * x))
+    y = rng.random(n) < np.where(treated, means[1], means[0])
+    return {"x": x, "t": 1.0 * treated, "y": 1.0 * y}, [mean.mean() for mean in means]
+
+
+def test_intervals_cover_where_an_outcome_is_rare_in_one_arm():
+    """By the share of events in both arms together these are 18 errors."""
+    _, truth = one_arm_rare(1_000_000, np.random.default_rng(0))
+    missed = []
+    for seed in range(6):
+        data, _ = one_arm_rare(5000, np.random.default_rng(seed))
+        fit = dpreg.dp_effect("y ~ x", data, 1.0, 1e-6, treatment="t", family="binomial", rng=seed)
+        missed.append((fit.means - truth) / np.sqrt(np.diag(fit.covariance)))
+    assert np.sqrt(np.mean(np.square(missed))) < 1.7
+
+
+def test_few_rows_are_long_where_weights_or_events_are_few():
+    centre, spread = np.array([1.0, 3.0]), np.array([0.0, 1.0])
+    same = np.array([math.log(0.25), 0.0])
+    events = share_of_long_residuals(same, centre, spread)
+    assert events == pytest.approx(0.16 / (1 - 3 * 0.16))
+    assert share_of_long_weights(same, centre, spread, (0.05, 0.95)) == pytest.approx([0.8, 0.2])
+    steep = np.array([-3.0, 1.0])
+    chance = 1 / (1 + np.exp(-np.random.default_rng(1).normal(size=1_000_000)))
+    own = chance / np.clip(chance, 0.05, 0.95) ** np.array([[2], [4]])
+    found = share_of_long_weights(steep, centre, spread, (0.05, 0.95))
+    assert found[1] == pytest.approx(own[0].mean() ** 2 / own[1].mean(), rel=0.06)
+    assert found[0] == pytest.approx(found[1])
+    for size in (1e200, np.nan):
+        of = share_of_long_weights(steep * size, centre, spread, (0.05, 0.95))
+        assert np.isfinite(of).all()
 
 
 @pytest.mark.parametrize("numbers", [-1e18, -50.0, 0.0, 50.0, 1e18])

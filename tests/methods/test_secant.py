@@ -127,6 +127,14 @@ def test_noise_over_short_steps_is_no_curvature():
     assert max(missed) < 0.02
 
 
+def test_one_loud_difference_over_a_short_step_is_no_curvature():
+    """Noise of 3.5 deviations, of a mean of 5,000 scores: the curvature was 55."""
+    path = Path(np.ones(1), np.full((1, 1), 0.01), np.zeros(1), still=0.01)
+    path.add(Observation(np.array([0.21]), np.array([1.57]), np.array([0.54]), 18.0))
+    path.add(Observation(np.array([0.24]), np.array([-0.63]), np.array([0.27]), 18.0))
+    assert 1 <= path.curvature[0, 0] < 2
+
+
 @pytest.mark.parametrize("width", [1, 4])
 def test_what_is_wrong_with_a_curvature_as_a_share_is_wrong_with_that_it_changes_to(width):
     """However steep: added up, a curvature of 2 for 1 would be 1.01 where it is .01."""

@@ -94,6 +94,11 @@ def test_a_part_that_takes_the_rest_does_not_look_free(diamonds):
     assert fit.privacy.to_frame()["share"].iloc[-1] == ("the rest of eps and delta")
 
 
+def test_compare_says_which_is_no_fit(fit):
+    with pytest.raises(ValueError, match=r"\(2\) is an int; leave it out"):
+        dpreg.compare([fit, 3])
+
+
 @pytest.mark.parametrize("arguments", [lambda f: (f, f), lambda f: (f,), lambda f: (3,)])
 def test_compare_takes_one_list(fit, arguments):
     with pytest.raises(ValueError, match=r"compare\(\[first, second\]\)"):

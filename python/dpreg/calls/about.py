@@ -10,12 +10,15 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
 from dpreg.base.text import counted
+from dpreg.data.design import Terms
 from dpreg.data.schema import LIST, Schema
 from dpreg.estimation.releases.residuals import Extras
 from dpreg.privacy.charge import Stratum
 
 # In the text of a response: it is true or false.
 _COMPARED = re.compile(r"[<>!=]=|[<>]")
+# Of a term: its columns add up to 1.
+_WHOLE = re.compile(r"cr\([^:]*\)")
 # Above it a single record can be detected almost with certainty.
 _LARGE_EPSILON = 20.0
 
@@ -50,6 +53,20 @@ def coding(response: str, family: Family, schema: Schema, error: float) -> tuple
     return (
         f"little is known of the intercept; if {response} is coded 1 and 2, all of its values "
         f"counted as 1: write I({response} == 2)",
+    )
+
+
+def bases(terms: Terms) -> tuple[str, ...]:
+    """Say that a basis makes the intercept once more, by the text of the formula.
+
+    Without it all coefficients of a cr() had no error, and notes asked for more rows.
+    """
+    whole = [term for term in terms.groups if _WHOLE.fullmatch(term)]
+    if not terms.intercept or not whole:
+        return ()
+    return (
+        f"the columns of {whole[0]} add up to 1, as the intercept does, so that neither has "
+        "coefficients of its own, at any eps; write '0 + ' before the terms of the formula",
     )
 
 

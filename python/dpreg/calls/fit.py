@@ -93,6 +93,7 @@ def fit(request: Request, data: Any) -> DPResults | NotReleased:
         *about.privacy(*claim, outcome.units),
         *unwritten,
         *about.response(terms.response, family, problem.schema),
+        *about.bases(final),
         *about.coding(terms.response, family, problem.schema, _error_of_intercept(result)),
         *selection.notes,
         *result.notes,

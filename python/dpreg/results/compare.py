@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.errors import ArgumentError
+from dpreg.base.errors import ArgumentError, a_kind
 from dpreg.results.fit import DPResults
 from dpreg.results.summary import MOST_WIDTH, Summary, laid_out, unit_noun
 
@@ -48,8 +48,12 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object
     if not isinstance(fits, Mapping):
         fits = {f"({k})": fit for k, fit in enumerate(fits, 1)}
     named = dict(fits)
-    if not named or not all(isinstance(fit, DPResults) for fit in named.values()):
+    if not named:
         raise ArgumentError("fits", "must be one or more released fits, in a list or dict")
+    for title, fit in named.items():
+        if not isinstance(fit, DPResults):
+            why = f"must be released fits of dp_lm or dp_glm, and {title} is {a_kind(fit)}"
+            raise ArgumentError("fits", why, "leave it out")
     title = "Private Linear Regressions" if _linear(named) else "Private Regressions"
     return Summary(_beside(named, title), _notes(named))
 

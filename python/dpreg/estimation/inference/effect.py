@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,8 @@ from dpreg.base.families import BINOMIAL, Family
 
 # Linear predictors of the treatment are averaged as if normal, at so many points.
 _POINTS = 41
+# The share of events is taken to be no nearer to 0 and 1.
+_RAREST = 1e-3
 # Eigenvalues below this share of the usual one are 0.
 _NOTHING = 1e-6
 # Nothing is known of what is larger, and a row says no more of a coefficient than the inverse of
@@ -222,6 +225,44 @@ def _weighted_slopes(
         predictors = moments[0] @ line + (along @ line) * points[:, None] + beside * points
         found[k] = (weights[k] * shares) @ family.slope(predictors) @ shares
     return found
+
+
+def share_of_long_residuals(params: Doubles, centre: Doubles, spread: Doubles) -> float:
+    """Return the share of rows that have the squares of residuals, as their fourth moment has it.
+
+    params: coefficients of a logistic model.
+    centre, spread: shape (w,): of its columns, the intercept first; the linear predictor is taken
+        to be normal.
+    """
+    chance, shares = _normal_chances(params, centre, spread)
+    events = min(max(float(shares @ chance), _RAREST), 1 - _RAREST)
+    variance = events * (1 - events)
+    return variance / (1 - 3 * variance)
+
+
+@np.errstate(all="ignore")  # numbers that were released may be of any size
+def share_of_long_weights(
+    params: Doubles, centre: Doubles, spread: Doubles, overlap: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the share of rows that have the squares of weights, as their fourth moment has it.
+
+    params, centre, spread: as of `share_of_long_residuals`, of the model of the treatment.
+    overlap: to which probabilities are moved.
+    Returns: of rows without and with the treatment: others have a weight of 0.
+    """
+    chance, shares = _normal_chances(params, centre, spread)
+    moved, found = np.clip(chance, *overlap), list[float]()
+    for own, of in ((1 - chance, 1 - moved), (chance, moved)):
+        square = float((shares @ (own / of**2)) ** 2 / (shares @ (own / of**4)))
+        found.append(1.0 if math.isnan(square) else square)
+    return found[0], found[1]
+
+
+def _normal_chances(params: Doubles, centre: Doubles, spread: Doubles) -> tuple[Doubles, Doubles]:
+    """Return probabilities at points of a normal linear predictor, and the shares of these."""
+    points, shares = np.polynomial.hermite_e.hermegauss(_POINTS)
+    reach = float(np.linalg.norm(params * spread))
+    return BINOMIAL.mean(params @ centre + reach * points), shares / shares.sum()
 
 
 def without_noise(covariance: Doubles, sampling: Doubles) -> Doubles:
