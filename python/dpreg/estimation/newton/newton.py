@@ -23,7 +23,7 @@ _DOUBT_KNOWN, _REACH_KNOWN = 5.0, 1.0
 # Norms are counted for this share.
 _NORMS = 0.03
 # They are counted once more while noise in coefficients is more than this share of the variance of
-# residuals, unless limits are no more than they must be; not of amounts (`Linearised.amounts`),
+# residuals, unless limits are no more than they must be; not of amounts or a mean (`Limits.once`),
 # unless residuals fell: limits of each count would lead to another root.  With one count even then,
 # errors of 14 such fits were 2.7 times those of least squares, for 2.3.
 _LOUD = 0.2
@@ -52,19 +52,19 @@ def newton(rounds: Rounds, share: float) -> None:
     guarantee : share mu^2 of `rounds.noise`
     proof : newton.md
     """
-    left, amounts = share, rounds.limits.begins > 0
-    again = not amounts
+    left, once = share, rounds.limits.once
+    again = not once
     for number in itertools.count(len(rounds.path.observations)):
         enough = left > _ENOUGH and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
-            far = rounds.limits.more_than(_MANY_NORMS) and not amounts
+            far = rounds.limits.more_than(_MANY_NORMS) and not once
             cost = min(_FAR_NORMS, left / 4) if far else _NORMS
             loud, left = rounds.noisy(_LOUD), left - cost
             label = f"norms of scores after round {number}"
             rounds.count(cost, left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
             many = rounds.limits.more_than(_MANY_NORMS)
-            again = not amounts and ((loud and not ruled) or many)
+            again = not once and ((loud and not ruled) or many)
         limit = rounds.limits.limit
         settled = rounds.settled(rounds.deviation(limit, left)) and not rounds.wider(limit)
         last = settled or rounds.steps_left < 2

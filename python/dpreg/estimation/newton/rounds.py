@@ -194,10 +194,10 @@ class Rounds:
         It is no narrower than before, unless that is: scores that go from wide limits to narrow
         ones and back lead from one root to another.  Without this (and tails doubted by .25) .869
         for .881 of the least-squares slopes of 27 real tables were covered, 20,000 rows of each.
-        Amounts have one limit: of 40 means of 2,000 rows one was off by 36 errors, as what a
-        narrow one took off was taken for a curvature of 9.
+        Amounts, and a mean, have one limit: of 40 means of 2,000 rows one was off by 36 errors, as
+        what a narrow one took off was taken for a curvature of 9.
         """
-        if self.wider(limit) or self.limits.begins:
+        if self.wider(limit) or self.limits.once:
             return limit
         before = self.path.observations[-1].limit if self.path.observations else 0.0
         best = self.limits.best(self.noise.share(share), self.path.theta / self._sizes)
