@@ -25,7 +25,7 @@ from dpreg.r._convert import from_sexp, to_sexp
 @pytest.mark.parametrize(
     "value",
     [None, True, "Köln", 2.0**53, [], ["a", "b"], [1.0, 2.0], [1.0, "a", None],
-     {"a": 1.0, "b": {"c": "d"}}, b"\x00\xff", [{"a": "b"}, {"a": "c"}]],
+     {"a": 1.0, "b": {"c": "d"}}, b"\x00\xff", b"", [{"a": "b"}, {"a": "c"}]],
 )  # fmt: skip
 def test_plain_values_round_trip(value):
     assert from_sexp(to_sexp(value)) == value

@@ -18,6 +18,7 @@ class Effort:
 
     scale: float  # 1 for the full audit, less for a quick one: runs are multiplied by it.
     seed: int  # Of the samples, so that a report can be repeated.
+    first: int = 0  # Of the pairs of a replay: those before it are left out.
 
     def runs(self, full: int, least: int = 200) -> int:
         """Return how many runs to make of a check that makes `full` in the full audit."""

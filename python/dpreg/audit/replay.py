@@ -218,13 +218,13 @@ def _replays(
 
     @each_case(name, of, "grey box", _EPSILON, delta)
     def pairs(effort: Effort) -> Iterator[tuple[float, str]]:
-        for number in range(effort.runs(*runs)):
+        for number in range(effort.first, effort.runs(*runs)):
             rng = np.random.default_rng([effort.seed, number])
             call = replace(calls(rng), claim=(_EPSILON, delta))
             try:
                 moves = measure(random_case(rng, call, mostly_zero))
             except Leak as leak:
-                yield math.inf, f"{call}: {leak}"
+                yield math.inf, f"pair {number}, {call}: {leak}"
             else:
                 if moves is not None:
                     # Losses of sampled steps are rounded up; that they are not more was seen to.

@@ -89,13 +89,13 @@ CANONICAL_RUNS = _two(
 )
 
 
-@sampled("kendall runs", "dp_kendall: one column", (2.0, 0.0), 60_000)
+@sampled("kendall runs", "dp_kendall: one column", (2.0, 0.0), 30_000)
 def kendall() -> Run:
     """One column starts to agree with y in the last row, and eight stop."""
     return lambda side, bits: KENDALL.run(KENDALL.tables[side], 2.0, bits)[0]
 
 
-@sampled("sis runs", "dp_sis: one column", (2.0, 0.0), 60_000)
+@sampled("sis runs", "dp_sis: one column", (2.0, 0.0), 40_000)
 def sis() -> Run:
     """The last row raises one sum of products and lowers twenty."""
     X, unit = np.ones((2, 21)), (-1.0, 1.0)
