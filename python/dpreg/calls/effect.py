@@ -115,7 +115,7 @@ def dp_effect(
 
     Scores are clipped as those of `dp_lm` are.  Of outcomes that are 0 for many and very large for
     a few, in some thousand rows, ``"aipw"`` gives mean outcomes of clipped ones: with 5,000 persons
-    and their visits to a doctor, 0 to 77, both were 5 to 6 standard errors too low and the effect
+    and their visits to a doctor, 0 to 77, both were 2 to 4 standard errors too low and the effect
     was not; ``"regression"`` and ``"difference"``, which spend more on each, were off by less than
     one.
 
