@@ -50,8 +50,8 @@ _RARE_TAIL = 2.0
 # the first of these shares and no more than the second of what is left, and limits are best for
 # tails longer by so many deviations.  Counted as others are, .08 of coefficients of 1,000 to 20,000
 # rows, 2 to 30% of which had amounts, were off by more than four errors, for .004; with .5
-# deviations .875 covered, for .907.  Of 388 means of columns of real tables, 1,000 and 2,000 rows of
-# each, .055 and .039 were off by more than four errors, for .021 and .015.
+# deviations .875 covered, for .907.  Of 388 means of columns of real tables, 1,000 and 2,000 rows
+# of each, .055 and .039 were off by more than four errors, for .021 and .015.
 _ONCE_NORMS, _OF_LEFT, _DOUBTED_AMOUNTS, _DOUBTED_MEAN = 0.1, 0.2, 1.0, 0.5
 # Their tails begin at this share of the usual amount, for most rows are zeros.  With .35 a mean was
 # off by 8 errors, for 5.
