@@ -72,7 +72,7 @@ def first_norms(
     left: share of the squared mu for that and for scores.
     """
     share = _SMALL_NORMS if begun.few_rows else NORMS
-    mean = model.family.least_squares and not len(begun.design.terms.regressors)
+    mean = model.family.least_squares and not begun.design.terms.regressors
     once = model.amounts or mean
     if once:
         share = min(_ONCE_NORMS, _OF_LEFT * left)

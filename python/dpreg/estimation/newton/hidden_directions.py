@@ -93,7 +93,7 @@ def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -
 
 
 def untold_columns(scales: Scales, units: StandardUnits) -> Integers:
-    """Return their places in a standardised row."""
+    """Return places, in a standardised row, of columns nearly always 0, it seems."""
     untold = np.isin(units.columns, scales.rare.untold)
     return np.asarray(int(units.intercept) + np.flatnonzero(untold))
 

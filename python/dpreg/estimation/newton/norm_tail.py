@@ -108,13 +108,11 @@ class NormTail:
         least: float = 0.0,
     ) -> None:
         self._counts, self._starts, self._deviation = counts, starts, deviation
-        clear = np.where(counts > _SEEN * deviation, counts, 0.0)
-        clear = clear if clear.any() else np.maximum(counts, 0.0)
+        clear = _seen(counts, deviation)
         if clear[0] >= _BULK * clear.sum():
             # Most rows have no score, as their columns are 0, and there is no intercept.  Without
             # it .05 of intervals for a slope on a column that is 1 in 200 of 2,000 rows covered.
-            clear = np.maximum(counts, 0.0)
-            clear[0] = 0.0
+            clear = np.append(0.0, _seen(counts[1:], deviation))
         first = int(np.argmax(np.cumsum(clear) >= _BULK * clear.sum()))
         near = np.array([norm_of(float(k)) for k in starts]) <= least
         first = max(first, int(near.sum()) - 1)
@@ -230,6 +228,12 @@ class NormTail:
         most, least = max(float(counted.sum()), 0.0) + most, float(surely.sum()) - least
         doubt = float(np.interp(limit, self._limits, self._doubt))
         return ScoreCut(most, max(least, 0.0), self.excess(limit) + doubt)
+
+
+def _seen(counts: Doubles, deviation: float) -> Doubles:
+    """Return counts that are seen by themselves, or, where none is, what there may be."""
+    clear = np.where(counts > _SEEN * deviation, counts, 0.0)
+    return clear if clear.any() else np.maximum(counts, 0.0)
 
 
 def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
