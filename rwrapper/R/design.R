@@ -72,10 +72,11 @@ no_such_column <- function(argument, name, columns) {
          else paste0(", which have ", listed(columns)))
 }
 
-# Those with the fewest letters to change, and at most two.
+# Those with the fewest letters to change, at most two and half of them.
 nearest <- function(name, known) {
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
-  known[distance <= 2L & distance == min(distance, 2L)]
+  most <- min(2L, nchar(name) %/% 2L)
+  known[distance <= most & distance == min(distance, most)]
 }
 
 # Not more names than can be read.

@@ -128,6 +128,8 @@ test_that("terms that learn from the data are refused, with a public alternative
   expect_error(design_of(y ~ poly(whole, degree = truth, raw = TRUE), data), "not a constant")
   expect_error(design_of(y ~ nothing, data), "no column 'nothing' in the data, which have 'y', 'whole'")
   expect_error(design_of(y ~ whale, data), "no column 'whale' in the data; did you mean 'whole'\\?")
+  # Of one letter any other letter would be meant.
+  expect_error(design_of(y ~ w, data), "no column 'w' in the data, which have 'y'")
   expect_error(design_of(~whole, data), "with a response")
   expect_error(design_of(y ~ 0, data), "nothing on its right-hand side")
   expect_error(design_of(y ~ I(2), data), "reads no column")
