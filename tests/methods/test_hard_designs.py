@@ -231,3 +231,18 @@ def test_a_sum_of_two_columns_is_not_estimable_beside_them():
         data["y"] = 3 * data["a"] + rng.standard_normal(1_000)
         fit = dpreg.dp_lm("y ~ a + b + both", data, 1.0, 1e-6, rng=seed)
         assert fit.bse[["a", "b", "both"]].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("n", "other", "share"), [(500, 11, 0.1), (2_000, 11, 0.02), (1_000, 4, 0.03)]
+)
+@pytest.mark.parametrize("terms", ["1", "x"])
+def test_a_response_of_nearly_one_value_has_the_others_in_its_intervals(n, other, share, terms):
+    """Closer looks saw rows of 10 only, and means were off by up to 2e9 errors."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        data = pd.DataFrame({"x": rng.standard_normal(n)})
+        data["y"] = np.where(rng.random(n) < share, other, 10)
+        fit = dpreg.dp_lm(f"y ~ {terms}", data, 1.0, 1e-6, rng=seed)
+        mean = 10 + share * (other - 10)
+        assert abs(fit.params["Intercept"] - mean) < 4 * fit.bse["Intercept"] < 4

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from dpreg import _core
-from dpreg.estimation.newton.norm_tail import NormTail, best_limit, bins_around
+from dpreg.estimation.newton.norm_tail import NormTail, best_limit, bins_around, norm_of
 
 UNITS = 20_000
 
@@ -190,6 +190,17 @@ def test_noise_alone_and_nothing_at_all_are_finite(deviation):
                 assert limit > 0
                 cut = tail.cut(limit)
                 assert np.isfinite([cut.excess, cut.units]).all()
+
+
+def test_units_that_are_seen_in_a_wide_bin_may_be_at_its_end():
+    """182 responses of 0 among 10,000 years were cut off in the middle of their octave."""
+    starts = bins_around(0.02, 2)
+    wide = int(np.argmax(np.diff(starts) > 1))
+    counts = np.zeros(len(starts))
+    counts[int(np.argmax(starts)) // 2], counts[wide] = 9_800, 180
+    tail, end = NormTail(counts, starts, 13.0), norm_of(float(starts[wide + 1]))
+    assert tail.excess(0.99 * end) > 0
+    assert tail.limit(0.05) > 0.9 * end
 
 
 def test_only_the_last_bin_has_units_and_not_clearly():

@@ -101,6 +101,10 @@ def first_norms(
         told = _TOLD * model.squares * width * scales.units
         low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
+        if scales.constant[-1]:
+            # Counts hide responses that are few and anywhere.  Without this .25 to .45 of the
+            # coefficients of 2,000 to 20,000 of those, with a regressor, were covered, for .95.
+            least = max(least, noise.rows * far)
     doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
     if once:
         doubted = _DOUBTED_AMOUNTS if model.amounts else _DOUBTED_MEAN

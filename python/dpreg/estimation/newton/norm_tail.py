@@ -199,10 +199,21 @@ class NormTail:
         between = (self._starts[:-1] + self._starts[1:]) / 2
         return np.array([norm_of(float(k)) for k in (*between, self._starts[-1])])
 
+    @property
+    def _apart(self) -> Doubles:
+        """Norms in the middle of each bin, and at the end of wide ones that have a crowd.
+
+        With the middle of those too, .40 of means of 10,000 years were covered, 2% of which were 0.
+        """
+        crowd = np.diff(self._counts) > ALONE * self._deviation
+        crowd[:-1] &= np.diff(self._starts)[1:] > 1
+        ends = np.array([norm_of(float(k)) for k in (*self._starts[1:], self._starts[-1])])
+        return np.where(np.append(False, crowd), ends, self._middles)
+
     def _seen_beyond(self) -> Doubles:
         """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
         seen = self._counts > ALONE * self._deviation
-        over = np.maximum(self._middles[seen] - self._limits[:, None], 0.0)
+        over = np.maximum(self._apart[seen] - self._limits[:, None], 0.0)
         return np.asarray(over @ self._counts[seen])
 
     def excess(self, limit: float) -> float:

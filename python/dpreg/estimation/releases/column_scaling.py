@@ -294,9 +294,10 @@ def _zoomed(
     most: share of the squared mu for each look.
     """
     wider: dict[int, Size] = {}
+    before, last, response = dict(sizes), dict[int, Size](), columns - 1
     for zoom in range(_ZOOMS):
         if not far:
-            return []
+            break
         ones = np.ones(len(far))
         sensitivity = _core.counts_sensitivity(ones)
         mu = noise.share(min(_cells_share(sensitivity, units, noise), most))
@@ -311,11 +312,14 @@ def _zoomed(
         for j, row in zip(far, counts, strict=True):
             below, above = (clear(row[[k]], deviation) for k in (0, -2))
             if below or above:
-                if j not in wider:
+                if j in wider:
+                    last[j] = sizes[j]
+                else:
                     again.append(j)
                 sizes[j] = wider.get(j, sizes[j].beyond(below, above))
                 continue
-            found = read_bins(row[:-1], deviation, low[j], high[j], units)
+            inner = (high[j] - low[j]) / number
+            found = read_bins(row[1:-2], deviation, low[j] + inner, high[j] - inner, units)
             if found is None:
                 continue
             wider[j] = sizes[j]
@@ -323,4 +327,12 @@ def _zoomed(
             if sizes[j].cells <= FEW_BINS:
                 again.append(j)
         far = again
-    return [j for j in far if sizes[j].cells == 1]
+    still = {j for j in far if sizes[j].cells == 1}
+    size = sizes.get(response)
+    if size is not None and (response in last or size.most > _NEARLY):
+        # Few others may be anywhere in the range that it had.  Without this 47 of 50 means of 500
+        # to 2,000 responses of 10, 2 to 10% of which were 11, were off by more than four errors.
+        if response in last or wider[response] is not before[response]:
+            sizes[response] = before[response].about(last.get(response, size).centre)
+        still.add(response)
+    return sorted(still)

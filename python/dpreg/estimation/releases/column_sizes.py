@@ -53,6 +53,7 @@ class Size:
     centre: float
     scale: float
     cells: int  # In how many cells they were counted; 0: in those of zeros alone.
+    most: float = 0.0  # Share of a closer look in one bin.
 
     def within(self, low: float, high: float) -> Size:
         """Return it between limits that hold."""
@@ -65,6 +66,10 @@ class Size:
         """Return limits of so many bins, the first and the last of which are beyond it."""
         more = 1.5 * (self.high - self.low) / (bins - 3)
         return self.low - more, self.high + more
+
+    def about(self, centre: float) -> Size:
+        """Return it about this centre, and with 0: of most scores of 100 the others are less."""
+        return replace(self, low=min(self.low, 0.0), high=max(self.high, 0.0), centre=centre)
 
     def beyond(self, below: bool, above: bool) -> Size:
         """Return twice as long a range on each side on which there are other values."""
@@ -259,4 +264,4 @@ def read_bins(
     deviation = math.sqrt(float(share @ (middle - mean) ** 2) + width**2 / 12)
     ends = float(starts[0]), float(starts[-1] + width)
     scale = max(deviation, (ends[1] - ends[0]) * _RANGE)
-    return Size(*ends, mean, scale, last - first + 1)
+    return Size(*ends, mean, scale, last - first + 1, float(share.max()))
