@@ -208,3 +208,14 @@ def test_search_knows_the_manual_of_r_and_not_the_code(site):
     }
     assert "reference/r/dp_moments" in found
     assert not any(name.endswith((".py", ".cpp")) for name in found)
+
+
+def test_the_list_of_pages_shows_which_is_open(site):
+    """The list is the same text for a whole folder, in which each page is marked."""
+    text = (site / "privacy/proofs.html").read_text()
+    opened = '<li class="toctree-l1 current has-children current-page"><a class="current reference'
+    assert text.count("current-page") == text.count(opened) == 1
+    text = (site / "cpp/src/mechanisms/peel.html").read_text()
+    assert text.count("current-page") == text.count('current-page"><a class="current') == 1
+    assert re.search(r'l1 current has-children"><a [^>]*>Proofs</a><input [^>]*checked=""', text)
+    assert "current-page" not in (site / "tests/audit/full.py.html").read_text()

@@ -31,7 +31,7 @@ BUILD = ROOT / "build/fuzz"
 FLAGS = ["-std=c++17", "-O1", "-g", "-pthread", "-ffp-contract=off", "-fno-sanitize-recover=all",
          "-Wno-psabi", f"-I{ROOT / 'cpp/include'}"]  # fmt: skip
 # With how many inputs `--fixed` runs them.
-PYTHON_TARGETS = {"formula": 6000, "frame": 1000, "json": 1500, "ledger": 6000, "command": 6000}
+PYTHON_TARGETS = {"formula": 3000, "frame": 1000, "json": 1500, "ledger": 2000, "command": 4000}
 CORPUS = HERE / "corpus.json"
 
 

@@ -30,7 +30,9 @@ HERE = Path(__file__).resolve().parent
 
 def install_r_package(library: Path) -> None:
     library.mkdir(parents=True, exist_ok=True)
-    command = ["R", "CMD", "INSTALL", "--no-docs", "--no-test-load", f"--library={library}"]
+    # Compiling takes longer than all pages of R do without it; see `chunks.environment`.
+    less = ["--no-docs", "--no-test-load", "--no-byte-compile"]
+    command = ["R", "CMD", "INSTALL", *less, f"--library={library}"]
     done = subprocess.run(
         [*command, repository.ROOT / "rwrapper"], capture_output=True, text=True, check=False
     )

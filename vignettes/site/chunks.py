@@ -50,7 +50,8 @@ class Shown:
 def environment(library: Path) -> dict[str, str]:
     """Return variables under which R finds its package, and it finds this Python."""
     needed = {"R_LIBS": str(library), "RETICULATE_PYTHON": sys.executable, "OMP_NUM_THREADS": "1"}
-    return os.environ | needed | {"MPLBACKEND": "Agg"}
+    # R need not compile what is called a few times.
+    return os.environ | needed | {"MPLBACKEND": "Agg", "R_ENABLE_JIT": "0"}
 
 
 def shown(pages: dict[str, list[str]], language: str, library: Path) -> dict[str, list[Shown]]:

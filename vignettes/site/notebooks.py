@@ -12,11 +12,11 @@ import re
 import shutil
 import sys
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jupytext
+import kernels
 import nbformat
 from chunks import wrapped
 from nbclient import NotebookClient
@@ -80,26 +80,17 @@ def run(script: Path, folder: str) -> nbformat.NotebookNode:
     """Return the notebook of a script, run in a folder."""
     notebook = jupytext.read(script, fmt="py:percent")
     resources = {"metadata": {"path": folder}}
-    client = NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3", resources=resources)
-    client.create_kernel_manager()
-    client.km.transport, client.km.ip = "ipc", f"{folder}/kernel"
+    client = NotebookClient(notebook, timeout=PATIENCE, resources=resources)
+    client.km = kernels.manager(folder)
     client.execute()
     return notebook
 
 
-def execute(script: Path, kept: Path, settings: Path) -> None:
+def execute(script: Path, kept: Path) -> None:
     """Write the notebook of a script; if it fails, run it once more, with other noise.
 
     One of a thousand fits has no standard error of a coefficient that a page goes on to test.
     """
-    # Two at a time on two cores.
-    os.environ |= {
-        "IPYTHONDIR": str(settings),
-        "OMP_NUM_THREADS": "1",
-        "JUPYTER_PLATFORM_DIRS": "1",
-        # The settings import matplotlib before the kernel says where it draws.
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-    }
     with tempfile.TemporaryDirectory() as folder:
         for table in tables_beside(script):
             shutil.copy(table, folder)
@@ -121,9 +112,18 @@ def stage(scripts: list[Path], out: Path, cache: Path) -> None:
     kept = {s: cache / f"{s.stem}-{stamp(s, pictures, *tables)}.ipynb" for s in scripts}
     for old in set(cache.glob("*.ipynb")) - set(kept.values()):
         old.unlink()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
+    os.environ |= {
+        "IPYTHONDIR": str(cache / "ipython"),
+        "OMP_NUM_THREADS": "1",
+        "JUPYTER_PLATFORM_DIRS": "1",
+        # matplotlib is imported before the kernel says where it draws.
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    }
+    kernels.start_server()
+    # Two at a time on two cores.
+    with ThreadPoolExecutor(2) as workers:
         running = [
-            workers.submit(execute, script, path, cache / "ipython")
+            workers.submit(execute, script, path)
             for script, path in kept.items()
             if not path.exists()
         ]
