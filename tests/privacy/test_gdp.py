@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import dp_accounting
 import mpmath
 import numpy as np
 import pytest
-from dp_accounting.pld import PLDAccountant
 from scipy import integrate, stats
 
 from dpreg.privacy.gdp import gdp_delta, gdp_epsilon, gdp_mu
@@ -70,19 +68,6 @@ def test_against_privacy_loss_distributions():
     assert sampled_epsilon(1 / mus[0], 1.0, 1, math.hypot(*mus[1:]), 1e-5) == pytest.approx(
         gdp_epsilon(together, 1e-5), rel=1e-3
     )
-
-
-@pytest.mark.parametrize("rate", [0.003, 0.5, 1.0])
-@pytest.mark.parametrize("multiplier", [0.4, 1.0, 20.0])
-@pytest.mark.parametrize("beside", [0.0, 0.3])
-def test_an_epsilon_is_that_of_dp_accounting_to_the_bit(rate, multiplier, beside):
-    accountant = PLDAccountant(value_discretization_interval=1e-3)
-    step = dp_accounting.GaussianDpEvent(multiplier)
-    accountant.compose(dp_accounting.PoissonSampledDpEvent(rate, step), 30)
-    if beside:
-        accountant.compose(dp_accounting.GaussianDpEvent(1 / beside))
-    ours = sampled_epsilon(multiplier, rate, 30, beside, 1e-5, discretisation=1e-3)
-    assert ours == accountant.get_epsilon(1e-5)
 
 
 def test_sampling_helps_and_more_steps_cost_more():

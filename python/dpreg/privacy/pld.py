@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache, lru_cache
-from typing import Any
 
-import numpy as np
-
-from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, BudgetError
 
 # Privacy losses are rounded up to multiples of this, times epsilon when that is above 1.
@@ -36,74 +32,18 @@ def sampled_epsilon(
     discretisation: losses are rounded up to multiples of this.
     Returns: an upper bound, as dp-accounting's privacy loss distributions are pessimistic.
     """
-    from dp_accounting.pld import privacy_loss_distribution
+    import dp_accounting
+    from dp_accounting import pld
 
-    nothing = privacy_loss_distribution.identity(value_discretization_interval=discretisation)
-    found = nothing.compose(_losses(multiplier, rate, discretisation).self_compose(steps))
-    if beside > 0:
-        found = found.compose(_plain(beside, discretisation))
-    return float(found.get_epsilon_for_delta(delta))
-
-
-@lru_cache(maxsize=4)
-def _plain(mu: float, step: float) -> Any:
-    """Return the distribution for plain releases, with which a search composes each candidate."""
-    return _losses(1 / mu, 1.0, step)
-
-
-def _losses(multiplier: float, rate: float, step: float) -> Any:
-    """Return the privacy loss distribution of one Gaussian release on a Poisson sample.
-
-    It equals dp-accounting's `from_gaussian_mechanism` to the bit, but evaluates all losses as one
-    array; there they are inverted one by one, in most of the time of a search.
-    """
-    from dp_accounting.pld import pld_pmf, privacy_loss_distribution, privacy_loss_mechanism
-
-    either = privacy_loss_mechanism.AdjacencyType
-    masses = []
-    for change in (either.REMOVE,) if rate == 1 else (either.REMOVE, either.ADD):
-        law = privacy_loss_mechanism.GaussianPrivacyLoss(
-            multiplier, sampling_prob=rate, adjacency_type=change
-        )
-        bounds = law.connect_dots_bounds()
-        least, most = (
-            math.floor(bounds.epsilon_lower / step),
-            math.ceil(bounds.epsilon_upper / step),
-        )
-        deltas = _deltas(law, np.arange(least, most + 1) * step, added=change == either.ADD)
-        masses.append(
-            pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, least, most, deltas)
-        )
-    return privacy_loss_distribution.PrivacyLossDistribution(*masses)
-
-
-def _deltas(law: Any, losses: Doubles, *, added: bool) -> Doubles:
-    """Return `law.get_delta_for_epsilon(losses)` for the addition or removal of a record."""
-    removed = -losses if added else losses
-    # Losses at removal are above log(1 - rate), and losses at addition below its negative.
-    deltas = np.zeros_like(losses) if added else -np.expm1(losses)
-    above = removed > (math.log1p(-law.sampling_prob) if law.sampling_prob < 1 else -math.inf)
-    whole = _without_sampling(removed[above], law.sampling_prob)
-    outcomes = -0.5 - (-whole if added else whole) * law.standard_deviation**2
-    if added:
-        outcomes = 1 + outcomes
-    deltas[above] = law.mu_upper_cdf(outcomes) - np.exp(
-        losses[above] + law.mu_lower_log_cdf(outcomes)
+    accountant = pld.PLDAccountant(
+        dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        value_discretization_interval=discretisation,
     )
-    return np.clip(deltas, 0, 1)
-
-
-def _without_sampling(losses: Doubles, rate: float) -> Doubles:
-    """Return log(1 + (exp(loss) - 1) / rate): the loss given that the record is sampled."""
-    if rate == 1:
-        return losses
-    least = math.log(1 - rate)
-    whole = np.full_like(losses, -math.inf)
-    apart = np.abs(losses - least) > 1e-9 * np.maximum(np.abs(losses), abs(least))
-    scaled = losses[apart] + np.log(1 / rate)
-    whole[apart] = scaled + np.log1p(-np.exp(np.log(1 / rate - 1) - scaled))
-    whole[losses == 0] = np.log(1 / rate + (1 - 1 / rate))
-    return whole
+    step = dp_accounting.GaussianDpEvent(multiplier)
+    accountant.compose(dp_accounting.PoissonSampledDpEvent(rate, step), steps)
+    if beside > 0:
+        accountant.compose(dp_accounting.GaussianDpEvent(1 / beside))
+    return float(accountant.get_epsilon(delta))
 
 
 @lru_cache(maxsize=256)
