@@ -178,7 +178,11 @@ FIT, SELECT = ["fit", "price ~ carat", "DATA"], ["select", "price ~ carat", "DAT
         ([*SELECT, "--eps", "1", "--bounds", "carat=0,5"], "is not used by 'kendall', only by sis"),
         (["predict", "nope.json", "DATA"], "FIT: cannot read"),
         (["predict", "DATA", "fit.json"], "write dpreg predict fit.json DATA"),
+        (["predict", "fit.json"], "NEW: write the path of a Parquet file after that of the fit"),
+        (["predict"], "FIT: write the path of a saved fit first"),
         (["plan", "--n", "0", "--d", "1", "--eps", "1"], "--n must be"),
+        (["curve", "Surv(a, b)", "DATA", "--eps", "1", "--cuts", "1", "2"],
+         "write the values of an option as one: --cuts 90,180"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_exit_code_2(arguments, says, data, capsys):

@@ -331,7 +331,7 @@ def test_an_event_of_2_is_noticed_from_what_was_released():
     ("Surv(time, event) ~ arm * start", "not a group with public levels"),
     ("Surv(time, event) ~ arm - 1", "not a group with public levels"),
     ("Surv(time, event) ~ .", "must name the groups"),
-    ("Surv(time, event) ~ arm | who", "must name the groups"),
+    ("Surv(time, event) ~ arm | who", r"effects of units are for dp_lm.*unit='person'"),
     ("Surv(time, nothing) ~ arm", "there is no column 'nothing'"),
 ])  # fmt: skip
 def test_formulas_that_cannot_be_used_are_refused_with_a_rewrite(formula, said):
@@ -339,6 +339,16 @@ def test_formulas_that_cannot_be_used_are_refused_with_a_rewrite(formula, said):
     with pytest.raises(FormulaError, match=said):
         dpreg.dp_curve(formula, trial(20), 1.0, cuts=[2], levels=LEVELS, budget=budget)
     assert budget.spent[0] == 0
+
+
+@pytest.mark.parametrize(("method", "named"), [
+    ("rmst", {"tau": 2}), ("quantile", {"p": 0.5}), ("logrank", {"rho": 1}),
+    ("tidy", {"level": 0.9}),
+])  # fmt: skip
+def test_methods_say_what_arguments_they_have(method, named):
+    curve = dpreg.dp_curve("Surv(time, event) ~ arm", trial(200), 1.0, cuts=[2, 4], levels=LEVELS)
+    with pytest.raises(ValueError, match=rf"{method}\(\) has no such argument|write alpha"):
+        getattr(curve, method)(**named)
 
 
 @pytest.mark.parametrize(("wrong", "name"), [

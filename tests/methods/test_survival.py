@@ -181,6 +181,7 @@ WRONG = [
     ({"formula": "Surv(time, event) ~ x + cluster(who)"}, FormulaError, "write unit='person'"),
     ({"formula": "Surv(time, event) ~ tt(x)"}, FormulaError, "write time_varying="),
     ({"formula": "Surv(time, event) ~ ."}, FormulaError, "must name the covariates"),
+    ({"formula": "Surv(time, event) ~ x | who"}, FormulaError, "effects of units are for dp_lm"),
     ({"formula": "Surv(time, event) ~ 0 + x"}, FormulaError, "baseline hazard"),
     ({"formula": "Surv(time, time) ~ x"}, FormulaError, "one column twice"),
     # It was left out, and nothing said so.

@@ -202,6 +202,19 @@ def test_what_cannot_be_read_is_refused(pair, constraint, says):
     assert refusal.value.argument == "r_matrix"
 
 
+def test_a_matrix_has_a_column_for_each_of_params_and_none_for_an_offset():
+    rng = np.random.default_rng(1)
+    x, years = rng.standard_normal(3_000), rng.uniform(1, 3, 3_000)
+    data = {"y": rng.poisson(years * np.exp(0.3 * x)), "x": x, "years": years}
+    text = "y ~ x + offset(log(years))"
+    fit = dpreg.dp_glm(text, data, 3.0, 1e-6, family="poisson", rng=1)
+    by_name, by_matrix = fit.wald_test("x = 0.3"), fit.wald_test(([0.0, 1.0], [0.3]))
+    assert by_matrix == by_name
+    assert fit.t_test(np.eye(len(fit.params))).effect == pytest.approx(fit.params.to_numpy())
+    with pytest.raises(ArgumentError, match="each of the 2 coefficients, Intercept, x; got"):
+        fit.t_test([1.0, 0.0, 0.0, 0.0])
+
+
 def test_names_may_be_parts_of_one_another(pair):
     fit = dataclasses.replace(
         pair[0], names=("Intercept", "x", "x1", "x:x1", "I(x ** 2)", "a b", "z = 1")

@@ -69,6 +69,7 @@ def test_wrong_alpha(fit, alpha, diamonds):
         ("llf", "residuals"),
         ("resid", "per record"),
         ("fittedvalues", r"per record.*predict"),
+        ("get_prediction", r"write predict\(data, interval='confidence'\)"),
         ("df_resid", "nobs"),
         ("deviance", "residuals"),
         ("get_margeff", r"marginal_effects\(data\)"),
@@ -92,6 +93,11 @@ def test_a_part_that_takes_the_rest_does_not_look_free(diamonds):
     text = " ".join(str(fit.privacy).split())
     assert "eps=0" not in text
     assert fit.privacy.to_frame()["share"].iloc[-1] == ("the rest of eps and delta")
+
+
+def test_compare_of_nothing_says_what_it_needs():
+    with pytest.raises(ValueError, match="one or more released fits"):
+        dpreg.compare()
 
 
 def test_compare_says_which_is_no_fit(fit):

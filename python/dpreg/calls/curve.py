@@ -225,6 +225,11 @@ def posed(surv: SurvFormula, session: Session, wanted: str, *advice: str) -> Pro
     """Return a problem with time as response, and start, event and what is on the right in X."""
     if isinstance(session.data, ModelMatrix):
         return session.pose()
+    if "|" in surv.right:
+        why = f"{surv.right!r} contains |, and effects of units are for dp_lm() only"
+        raise FormulaError(
+            why, "leave them out, and write unit='person' as an argument of the call"
+        )
     if _UNNAMED.search(surv.right):
         raise FormulaError(f"{surv.right!r} must name the {wanted}", *advice)
     right = {str(term) for term in read_terms(surv.right)} - {"1"}

@@ -127,7 +127,8 @@ def dp_survival(
 
     Where the model does not hold, the hazard ratio of a covariate with a long tail is mainly that
     of persons in its bulk, who are followed longest, and may be several standard errors away from
-    that of Cox's model: take the logarithm of such a covariate, or give it levels.  With many
+    that of Cox's model: take the logarithm of such a covariate, or give it levels.  Standard errors
+    of covariates whose effect is not linear may be a fifth too small.  With many
     events the limit is that at which noise adds up to a fifth to the variance, and less depends on
     this.
 

@@ -12,7 +12,7 @@ from dpreg.results.fit import DPResults
 from dpreg.results.summary import MOST_WIDTH, Summary, laid_out, unit_noun
 
 
-def compare(fits: Sequence[DPResults] | Mapping[str, DPResults], *others: object) -> Summary:
+def compare(fits: Sequence[DPResults] | Mapping[str, DPResults] = (), *others: object) -> Summary:
     """Lay several fits out side by side: coefficients, standard errors below in parentheses.
 
     Parameters

@@ -11,6 +11,7 @@ from scipy import special, stats
 
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.errors import ArgumentError, unusable
+from dpreg.base.keywords import hinted
 from dpreg.base.later import Axes, pd
 from dpreg.base.options import is_number, is_whole
 from dpreg.base.text import drawn
@@ -79,6 +80,7 @@ class DPCurve(Saved):
         """Private estimate of the number of rows that were at risk at some time."""
         return float(self.exits.sum())
 
+    @hinted("tidy")
     def tidy(self, alpha: float = 0.05, *, simultaneous: bool = False) -> pd.DataFrame:
         """Return the curves as a table, one row per group and interval.
 
@@ -120,6 +122,7 @@ class DPCurve(Saved):
             **{name: np.concatenate(parts) for name, parts in listed.items()},
         }
 
+    @hinted("logrank")
     def logrank(self) -> LogRank:
         """Test that the groups have the same hazard in every interval.
 
@@ -133,6 +136,7 @@ class DPCurve(Saved):
         statistic, df = log_rank(self.exits, self.entries, self.variances)
         return LogRank(statistic, df, float(special.chdtrc(df, statistic)))
 
+    @hinted("rmst")
     def rmst(self, time: float | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Return the restricted mean survival time: the area under the curve up to `time`.
 
@@ -168,6 +172,7 @@ class DPCurve(Saved):
             "upper": np.minimum(mean + margin, until - first),
         }
 
+    @hinted("quantile")
     def quantile(self, q: float = 0.5, alpha: float = 0.05) -> pd.DataFrame:
         """Return the time by which a share `q` has had the event; 0.5: the median.
 
@@ -190,6 +195,7 @@ class DPCurve(Saved):
         names = ("time", "lower", "upper")
         return {"group": list(self.groups), **dict(zip(names, found.T, strict=True))}
 
+    @hinted("concordance")
     def concordance(self, alpha: float = 0.05) -> Concordance:
         """Return Harrell's concordance of the groups, which are from the least risk to the most.
 
@@ -211,6 +217,7 @@ class DPCurve(Saved):
             found, error, max(found - margin * error, 0.0), min(found + margin * error, 1.0)
         )
 
+    @hinted("event_cuts")
     def event_cuts(self, count: int) -> list[float]:
         """Return cuts for `dp_survival`, between which there are about equally many events.
 

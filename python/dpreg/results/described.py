@@ -30,7 +30,7 @@ _COUNT = "it counts records, which is private; nobs is a noisy count that was pa
 _REASONS = {
     **dict.fromkeys(
         ("resid", "residuals", "fittedvalues", "fitted", "fitted_values", "resid_pearson",
-         "resid_deviance", "resid_response", "wresid", "get_influence", "get_prediction"),
+         "resid_deviance", "resid_response", "wresid", "get_influence"),
         f"{_A_NUMBER_A_RECORD}; use predict(data) for data that need no protection",
     ),
     **dict.fromkeys(
@@ -46,6 +46,7 @@ _REASONS = {
     **dict.fromkeys(
         ("odds_ratio", "odds_ratios", "hazard_ratio", "hazard_ratios"), "write tidy(exp=True)"
     ),
+    "get_prediction": "write predict(data, interval='confidence')",
     **dict.fromkeys(("predict_proba", "probabilities", "predict_prob"), "write predict(data)"),
     "score": f"{_RESIDUALS.partition(',')[0]}; fit_stats=True in the call pays for rsquared",
     **dict.fromkeys(("to_latex", "as_latex"), "write summary().as_latex()"),

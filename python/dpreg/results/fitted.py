@@ -22,9 +22,14 @@ from dpreg.results.described import DescribedModel
 Table = TypeVar("Table", "pd.DataFrame", "pd.Series[Any]")
 
 
+def is_offset(name: str) -> bool:
+    """Tell whether a coefficient is that of an offset, which is 1."""
+    return name.startswith("offset(")
+
+
 def estimated(table: Table) -> Table:
     """Leave offsets out of a series or table by coefficient: theirs is given."""
-    found: Table = table[~table.index.str.startswith("offset(")]
+    found: Table = table[~table.index.map(is_offset).to_numpy(dtype=bool)]
     return found
 
 

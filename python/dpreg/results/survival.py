@@ -13,6 +13,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import ArgumentError, add
 from dpreg.base.families import POISSON
+from dpreg.base.keywords import hinted
 from dpreg.base.later import Axes, pd
 from dpreg.base.text import drawn
 from dpreg.data.formula.surv import SurvFormula
@@ -178,6 +179,7 @@ class DPSurvival(StackedResults):
         wanted = [float(name in self.periods.interactions) for name in self.names]
         return self.wald_test(np.diag(wanted)[np.array(wanted) > 0])
 
+    @hinted("baseline_hazard")
     def baseline_hazard(self, alpha: float = 0.05) -> pd.DataFrame:
         """Return the hazard where covariates are 0, in the first of the strata.
 
@@ -205,6 +207,7 @@ class DPSurvival(StackedResults):
             "cumulative": np.cumsum(np.exp(log_hazard) * np.diff(edges)),
         }
 
+    @hinted("predict_survival")
     def predict_survival(
         self, data: Any, alpha: float = 0.05, *, simultaneous: bool = False, winsorise: bool = True
     ) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from dpreg.results.contrasts import (
     covariances_known,
     joint_test,
 )
-from dpreg.results.fitted import Fitted
+from dpreg.results.fitted import Fitted, is_offset
 from dpreg.results.predict import term_columns
 
 _ARGUMENT = "r_matrix"
@@ -191,10 +191,11 @@ def read_constraints(given: Any, names: tuple[str, ...]) -> Constraints:
         pair = isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) > 0
         matrix = _numbers(given[0] if pair else given)
         values = _numbers(given[1]) if pair else np.zeros(1)
-        matrix, values = np.atleast_2d(matrix), np.atleast_1d(values)
+        matrix, values = _with_offsets(np.atleast_2d(matrix), names), np.atleast_1d(values)
         if matrix.ndim != 2 or matrix.shape[1] != len(names):
             found = f"got an array of shape {np.shape(given[0] if pair else given)}"
-            wanted = f"a column for each of the {len(names)} coefficients, {', '.join(names)}"
+            own = [name for name in names if not is_offset(name)]
+            wanted = f"a column for each of the {len(own)} coefficients, {', '.join(own)}"
             raise ArgumentError(_ARGUMENT, f"needs {wanted}; {found}")
         if values.shape not in ((1,), (len(matrix),)):
             raise ArgumentError(_ARGUMENT, "needs one value for each row, or one for all")
@@ -202,6 +203,16 @@ def read_constraints(given: Any, names: tuple[str, ...]) -> Constraints:
     if len(matrix) == 0 or not matrix.any(axis=1).all():
         raise ArgumentError(_ARGUMENT, "has no coefficient in one of its rows", _LIKE)
     return Constraints(matrix, values, tuple(_label(row, names) for row in matrix))
+
+
+def _with_offsets(matrix: Doubles, names: tuple[str, ...]) -> Doubles:
+    """Give a matrix that has a column for each of `params` columns of 0 for offsets."""
+    own = np.array([not is_offset(name) for name in names])
+    if matrix.ndim != 2 or matrix.shape[1] != own.sum():
+        return matrix
+    whole = np.zeros((len(matrix), len(names)))
+    whole[:, own] = matrix
+    return whole
 
 
 def _is_text(given: Any) -> bool:

@@ -80,14 +80,19 @@ _EXAMPLES = {
     "cuts": "--cuts 90,180,365, in the units of the times", "k": "--k 5", "d": "--d 10",
     "treatment": "--treatment arm", "data": "the path of a Parquet file after the formula",
     "formula": "the formula first, in quotes: 'y ~ x'",
+    "fit": "the path of a saved fit first, such as fit.json",
+    "moments": "the path of saved moments first, such as moments.json",
+    "new": "the path of a Parquet file after that of the fit",
 }  # fmt: skip
 
 
 def _missing(error: click.MissingParameter) -> None:
     """Say what to write for an argument that is missing."""
-    name = "" if error.param is None else str(error.param.name)
+    option = isinstance(error.param, click.Option)
+    shown = None if error.param is None or option else error.param.metavar
+    name = (shown or "").lower() or ("" if error.param is None else str(error.param.name))
     if name in _EXAMPLES:
-        label = f"--{name}" if isinstance(error.param, click.Option) else name.upper()
+        label = f"--{name}" if option else name.upper()
         print(f"dpreg: {label}: write {_EXAMPLES[name]}", file=sys.stderr)
 
 
@@ -105,6 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _missing(error)
         if "~" in (sys.argv[1:] if arguments is None else arguments):
             print("dpreg: FORMULA: write it in quotes: 'y ~ x'", file=sys.stderr)
+        elif "unexpected extra" in error.format_message():
+            print("dpreg: write the values of an option as one: --cuts 90,180", file=sys.stderr)
         return REFUSED
     except click.Abort as stop:
         for note in getattr(stop.__cause__, "__notes__", ()):
