@@ -22,6 +22,7 @@ from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.inference.effect import LEAST_CHANCE
 from dpreg.estimation.methods.class_walk import Walk
 from dpreg.estimation.methods.effect_stages import Stages
 from dpreg.estimation.newton.fit import newton_fit
@@ -59,12 +60,10 @@ _FEW_STEPS = ((0.2, 0.3), (0.35, 0.1), (1.0, 0.03))
 # it ends none has any, so that the next ones are short, and seem to be known.  Without it slopes of
 # a class that none of 1,000 records had were off by 8 to 198 errors in 6 of 20 fits, for none by 4.
 _LONGEST = 5.0
-# The share of a class is taken to be no nearer to 0 and 1.
-_LEAST_SHARE = 1e-3
-# and that of the rarest, whose records have the longest scores, to no less than this, or, of a
-# class that is as rare, the second.  With the first alone .86 of intervals for log odds against a
-# class of 1.2% of 10,000 records covered, for .96; with no second number one of 16 fits of 4,000
-# records was off by 106 errors.
+# The share of the rarest class, whose records have the longest scores, is taken to be no less than
+# this, or, of a class that is as rare, the second.  With the first alone .86 of intervals for log
+# odds against a class of 1.2% of 10,000 records covered, for .96; with no second number one of 16
+# fits of 4,000 records was off by 106 errors.
 _RAREST, _RARER = 0.02, 0.01
 
 
@@ -318,5 +317,5 @@ def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases
     of_class = counts[0, :-1]
     of_class[0] += counts[0, -1]  # where zeros are
     of_class = np.maximum(of_class, 1.0)
-    held = np.clip(of_class / of_class.sum(), _LEAST_SHARE, 1 - _LEAST_SHARE)
+    held = np.clip(of_class / of_class.sum(), LEAST_CHANCE, 1 - LEAST_CHANCE)
     return np.asarray(held / held.sum())

@@ -38,8 +38,6 @@ _MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.4
 _DRIFT, _ALIKE = 0.5, 0.5
 # Least curvature along a covariate, as a share of that of all events.
 _LEAST = 0.2
-# Events of an interval that are too few to be told from none count as so many deviations of noise.
-_HIDDEN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,8 @@ class Table:
 
     @property
     def seen(self) -> Doubles:
-        """The same, where they are told from none."""
-        return np.maximum(self.events, max(_HIDDEN * self.deviation, 1.0))
+        """The same, where they are told from none, and else as many as a deviation of noise."""
+        return np.maximum(self.events, max(self.deviation, 1.0))
 
     @property
     def total(self) -> float:

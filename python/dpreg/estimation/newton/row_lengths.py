@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.newton.norm_tail import ALONE, NormTail, bins_around
+from dpreg.estimation.newton.norm_tail import ALONE, SEEN, NormTail, bins_around
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.standardised import Standardised
@@ -22,8 +22,6 @@ from dpreg.estimation.standardised import Standardised
 _SEEN, _LONGEST = 2.5, 128.0
 # Above the usual norm bins are half octaves up to so many octaves.
 _OCTAVES = 3
-# Deviations of its noise that a count in the tail must have.
-_CLEAR = 3.0
 # Squared norms of normal rows are within this many deviations of their mean.
 _NORMAL = 2.0
 # What is cut off all rows may be this many deviations of the noise in their second moments.
@@ -135,4 +133,4 @@ class RowNorms:
 
     def _told(self) -> Doubles:
         """Counts that are told from noise."""
-        return np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
+        return np.where(self.counts > SEEN * self.deviation, self.counts, 0.0)
