@@ -14,7 +14,8 @@ from dpreg.estimation.releases.moments import floor_of
 # A coefficient is not identified when what regularisation may hide of it makes its interval
 # this many times as wide; up to that the interval is as wide as that.
 _WIDEST = 3.0
-# Variances of coefficients are at least those with errors of constant variance over this.
+# Variances of coefficients are at least those with errors of constant variance over this.  Without
+# it 18 more of 2,208 coefficients had no error, where noise made a variance small.
 _LEAST_VARIANCE = 4.0
 # Coefficients that a note names; the others are blank in the table.
 _NAMED = 6

@@ -39,7 +39,8 @@ _FEW_SCORES = 40.0
 _FARTHEST_CHANCE = 1.645
 # Of the squared mu that is left, for mean derivatives of predictions.
 _SLOPES = 0.03
-# Scores are no longer than so many residuals over the probability of an arm, about.
+# Scores are no longer than so many residuals over the probability of an arm, about.  With 8 errors
+# of 16 effects were 1.15 times as long.
 _LONGEST = 3.5
 # The model of an outcome is off by no more than this, squared, in deviations of the outcome.
 _MOST_OFF = 1e6

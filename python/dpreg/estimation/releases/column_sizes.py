@@ -35,9 +35,11 @@ _UNSURE = 0.2
 # Values that are clear in so few bins only, and of this share of the rows there, are in no others
 # of the run: noise makes it longer.
 FEW_BINS, _HELD = 3, 0.5
-# There are values from one bin to the end where their sum is so many deviations of its noise.
+# There are values from one bin to the end where their sum is so many deviations of its noise; runs
+# go on to these.  Without it errors of the 8 fits that it alone concerns were 1.27 times as long.
 _REST = 4.0
-# A scale is at least this share of the range: longer rows would be most of the noise.
+# A scale is at least this share of the range: longer rows would be most of the noise.  Without it
+# errors of 19 fits were 1.2 times as long.
 _RANGE = 1 / 12
 
 

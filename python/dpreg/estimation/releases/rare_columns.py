@@ -25,7 +25,7 @@ MOSTLY = 0.5
 # cells may: values of a long tail are in many.
 _BESIDE = 2.5
 # Rows that two columns share are counted where noise in that is no more than this share of those of
-# the rarest.
+# the rarest.  With any noise errors of 13 fits were 1.5 times as long in the median.
 _SHARED = 0.2
 
 

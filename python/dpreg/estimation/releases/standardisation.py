@@ -31,8 +31,6 @@ _CLEAR = 3.5
 # Deviations of its noise that the variance of the response must have, to be one, and that the
 # rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
 _SPREAD, _ROWS = 3.0, 12.5
-# Deviations of its noise that the variance of a regressor must have for its limits to be trusted.
-_TRUSTED = 2.0
 # A release with less of the squared mu says nothing, and more zooms find nothing more.
 LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
@@ -121,12 +119,12 @@ class Scales:
     @property
     def trusted(self) -> Flags:
         """True: the limits are public bounds, or found with a spread within them."""
-        return self.given | (self.seen & (self.spread > _TRUSTED))
+        return self.given | (self.seen & self.identified)
 
     @property
     def constant(self) -> Flags:
         """True: the values were found, and no spread among them."""
-        return np.asarray(~self.given & self.seen & (self.spread <= _TRUSTED))
+        return ~self.given & self.seen & ~self.identified
 
 
 @hints
