@@ -42,10 +42,8 @@ _COUNTS = 0.02
 # Of what is left then, for each step; and no row has less information of a class than this share
 # of what its frequency says.  Where a class is improbable by mistake, a step overshoots; and the
 # last has errors that are too small by what it adds: with .3, slopes of ordered probits of 30,000
-# records had .77 of their errors.
+# records had .77 of their errors.  No more come before the last than are needed to settle.
 _STEPS = ((0.12, 1.0), (0.18, 0.3), (0.3, 0.1), (0.3, 0.03), (0.3, 0.03), (1.0, 0.03))
-# At least so many come before the last, and no more than are needed to settle.
-_LEAST_STEPS = 2
 # Records times the mu of 4% of the first step are fewer than this: each of four steps would be
 # loud.  There are three then; of multinomial logits, the last two.  With two, .64 of coefficients
 # of ordered probits of 6,000 records with slopes of .7 were covered, and with three .92.
@@ -155,9 +153,8 @@ def release_classes(
     few = told < max(_FEW, _FEW_EACH * len(terms.coefficients) ** 1.5)
     steps = list(_FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS)
     walk = Walk(units.scales.units, bend=0.0)
-    number = 0
     while True:  # the last step has all that is left
-        (part, least), number = steps.pop(0), number + 1
+        part, least = steps.pop(0)
         noise = spending.stage(part * spending.left)
         noise.rows = max_rows * classes.count  # from here on sums are over rows
         place = _Place(theta, before, shares, least)
@@ -176,7 +173,7 @@ def release_classes(
             return _as_likelihood(step, spending, units, rows, theta, limits)
         walk = walk.after(step, _bend(likelihood, shares, theta))
         way, far = _held(_told(step), given)
-        if not few and number >= _LEAST_STEPS and walk.settled and not far:
+        if not few and walk.settled and not far:
             del steps[:-1]
         held = likelihood.held(theta + way, shares)
         # The middle of few steps, or of long ones, would be far from the root.

@@ -148,7 +148,6 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
         rows = score_rows(begun, model, top, kept=False, smooth=1.0)
         sums = rows.curvature(found.theta / found.sizes, limit)
         gram, deviation = noisy_products("curvature", sums, limit, noise, mu)
-        before = before.guessed()
     sizes = n * np.outer(found.sizes, found.sizes)
     if model.family.level is not None:
         before = _as_dense(before, gram / sizes)

@@ -25,9 +25,6 @@ from dpreg.estimation.standardised import Standardised
 # Least curvature of rows as if all were normal, as a share of the mean.  With .1 the slope of
 # `Path.bend` missed by four errors in .25 of fits.
 _LEAST = 0.02
-# Groups are taken for the same rows where less than this share sets them apart.  As if no row were
-# in two groups, 45 of 50 fits with two correlated factors had no errors.
-_ALIKE = 0.05
 # Rows have this share of the curvature with which scores begin, at least.
 _FLATTEST = 1e-4
 # So many limits are looked at, up to the longest score.
@@ -104,8 +101,9 @@ class Groups:
         root, logs = np.sqrt(shares), np.log(each)
         mean, usual = float(shares @ each / shares.sum()), float(shares @ logs / shares.sum())
         apart = (means - self.constant) * root[:, None]
-        # Groups that have all of what is common to them count together.
-        alone = np.asarray(np.linalg.pinv(apart @ apart.T, rcond=_ALIKE, hermitian=True))
+        # Groups that have all of what is common to them count together.  As if no row were in two
+        # groups, 45 of 50 fits with two correlated factors had no errors.
+        alone = np.asarray(np.linalg.pinv(apart @ apart.T, rcond=NOTHING, hermitian=True))
         parts = alone @ (root * (logs - usual))
         across = np.linalg.pinv(means) @ means
         powers = (means.T * (root * parts)) @ means + (usual - math.log(mean)) * across

@@ -52,7 +52,7 @@ _WANTED, _ROUGH = 6.0, 2.0
 # other columns too, a fifth of 54 coefficients of 20,000 rentals of bicycles had none, for 0.
 _APART, _OF_LEVELS = 0.5, 0.5
 # Hidden ones are taken for this share of the largest that noise alone makes, and the next matrix
-# sees them stretched.
+# sees them stretched.  With 1 .42 of the coefficients of 198 fits had no error, for .31.
 _HELD = 0.2
 # In small studies residuals are, in mean square, at least this share of their noise.  With 0, a
 # slope of 300 rows with bounds of the response ten times too wide was said to be -26, with an

@@ -73,7 +73,8 @@ _BELIEVED = 0.5
 # more than four errors, for 0; without it .54, and .93 of those of 20,000, 2% of them not 0.
 _ZEROS = 0.3
 # Columns that are not found are counted again where noise in a cell is less than this share of the
-# rows: in fewer rows they may be any.
+# rows: in fewer rows they may be any.  Where they always are, .41 of the coefficients of 130 fits
+# had no error, for .37, and .95 of others covered, for .97.
 _HIDDEN = 1 / 100
 # A column of which more than this share is 0 is as levels are.  Without, other columns beside an
 # indicator of 2% of 20,000 rows had errors twice as long as those of least squares, for 1.1.
