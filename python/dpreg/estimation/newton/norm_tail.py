@@ -21,7 +21,8 @@ _BELOW, _WIDER = 6, (1, 1, 2, 2)
 # many deviations of its noise.
 _BULK, SEEN = 0.7, 3.0
 # and so many to be one by itself, apart from all shapes, as the rows of a rare level are before
-# its coefficient is found, and responses of 1 among zeros.
+# its coefficient is found, and responses of 1 among zeros.  Without it one of 17 fits that it moved
+# was off by 6.5 errors, for 2.2.
 ALONE = 4.0
 # Half octaves of the tail, in so many fine steps each.
 _HALVES, _STEPS = 44, 8

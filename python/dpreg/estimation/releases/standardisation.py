@@ -24,7 +24,8 @@ from dpreg.privacy.sealed import ExactSums
 _LEAD = 4.5
 # Weight of the response in the squared norm of a row's counts, as a share of all regressors.
 _RESPONSE = 1 / 3
-# Share of the values that may be outside the narrowed limits.
+# Share of the values that may be outside the narrowed limits.  With none 3 of 24 small fits of
+# `DPSGD` and `FrankWolfe` were declined, for none.
 _OUTSIDE = 0.02
 # Counts of this many deviations are values for sure.
 _CLEAR = 3.5
