@@ -70,8 +70,8 @@ _BENT = 0.5
 # So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
 # outer deciles of raw wages and incomes covered in .83, and .15 had no error, for .97 and .10.
 _BEFORE = 3
-# Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
-# of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
+# Steps shorter than this share of the sampling error say nothing of it.  Without it the sampling
+# error of an intercept of 50,000 rows at eps = 100 was 1.35 times that of maximum likelihood.
 _STILL = 0.5
 
 

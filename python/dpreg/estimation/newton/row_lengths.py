@@ -50,6 +50,7 @@ def row_lengths(begun: Standardised, change: Doubles, usual: float, share: float
     within = counts[_norms(starts) <= longest]
     beyond = np.cumsum(within[::-1])[::-1]
     told = beyond > _SEEN * deviation * np.sqrt(np.arange(len(beyond), 0, -1))
+    # Without these .87 of intervals of 21 fits covered, for .92.
     told |= within > ALONE * deviation
     ends = np.append(_norms(starts[1:]), longest)[: len(told)]
     top = min(float(ends[told].max(initial=0.0)), longest)
