@@ -14,10 +14,8 @@ from dpreg.estimation.releases.moments import floor_of
 # A coefficient is not identified when what regularisation may hide of it makes its interval
 # this many times as wide; up to that the interval is as wide as that.
 _WIDEST = 3.0
-# Variances of coefficients may differ by about this share from what they would be with errors of
-# constant variance.
-_VARIANCES_DIFFER = 1.0
-# and not less than by this factor.
+# Variances of coefficients are at least those with errors of constant variance over this.  Without
+# it 18 more of 2,208 coefficients had no error, where noise made a variance small.
 _LEAST_VARIANCE = 4.0
 # Coefficients that a note names; the others are blank in the table.
 _NAMED = 6
@@ -66,7 +64,7 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     with np.errstate(invalid="ignore", divide="ignore"):
         # v' N v has deviation `deviation` |v|^2 for the noise N.
         noise = deviation * (bread**2).sum(axis=1)
-        trust = expected**2 / (expected**2 + (noise / _VARIANCES_DIFFER) ** 2)
+        trust = expected**2 / (expected**2 + noise**2)
         least = expected / _LEAST_VARIANCE
         variances = np.maximum(expected + trust * (seen - expected), least)
         ratio = np.sqrt(variances / np.diag(shape))

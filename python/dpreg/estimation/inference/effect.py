@@ -12,8 +12,8 @@ from dpreg.base.families import BINOMIAL, Family
 
 # Linear predictors of the treatment are averaged as if normal, at so many points.
 _POINTS = 41
-# The share of events is taken to be no nearer to 0 and 1.
-_RAREST = 1e-3
+# The share of events, of treated rows or of a class is taken to be no nearer to 0 and 1.
+LEAST_CHANCE = 1e-3
 # Eigenvalues below this share of the usual one are 0.
 _NOTHING = 1e-6
 # Nothing is known of what is larger, and a row says no more of a coefficient than the inverse of
@@ -235,7 +235,7 @@ def share_of_long_residuals(params: Doubles, centre: Doubles, spread: Doubles) -
         to be normal.
     """
     chance, shares = _normal_chances(params, centre, spread)
-    events = min(max(float(shares @ chance), _RAREST), 1 - _RAREST)
+    events = min(max(float(shares @ chance), LEAST_CHANCE), 1 - LEAST_CHANCE)
     variance = events * (1 - events)
     return variance / (1 - 3 * variance)
 

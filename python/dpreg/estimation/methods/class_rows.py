@@ -22,6 +22,7 @@ from dpreg.data.classes import Baseline, Ordered
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
 from dpreg.estimation.base import Allowance, Declined, Release
+from dpreg.estimation.inference.effect import LEAST_CHANCE
 from dpreg.estimation.methods.class_walk import Walk
 from dpreg.estimation.methods.effect_stages import Stages
 from dpreg.estimation.newton.fit import newton_fit
@@ -41,10 +42,8 @@ _COUNTS = 0.02
 # Of what is left then, for each step; and no row has less information of a class than this share
 # of what its frequency says.  Where a class is improbable by mistake, a step overshoots; and the
 # last has errors that are too small by what it adds: with .3, slopes of ordered probits of 30,000
-# records had .77 of their errors.
+# records had .77 of their errors.  No more come before the last than are needed to settle.
 _STEPS = ((0.12, 1.0), (0.18, 0.3), (0.3, 0.1), (0.3, 0.03), (0.3, 0.03), (1.0, 0.03))
-# At least so many come before the last, and no more than are needed to settle.
-_LEAST_STEPS = 2
 # Records times the mu of 4% of the first step are fewer than this: each of four steps would be
 # loud.  There are three then; of multinomial logits, the last two.  With two, .64 of coefficients
 # of ordered probits of 6,000 records with slopes of .7 were covered, and with three .92.
@@ -59,12 +58,10 @@ _FEW_STEPS = ((0.2, 0.3), (0.35, 0.1), (1.0, 0.03))
 # it ends none has any, so that the next ones are short, and seem to be known.  Without it slopes of
 # a class that none of 1,000 records had were off by 8 to 198 errors in 6 of 20 fits, for none by 4.
 _LONGEST = 5.0
-# The share of a class is taken to be no nearer to 0 and 1.
-_LEAST_SHARE = 1e-3
-# and that of the rarest, whose records have the longest scores, to no less than this, or, of a
-# class that is as rare, the second.  With the first alone .86 of intervals for log odds against a
-# class of 1.2% of 10,000 records covered, for .96; with no second number one of 16 fits of 4,000
-# records was off by 106 errors.
+# The share of the rarest class, whose records have the longest scores, is taken to be no less than
+# this, or, of a class that is as rare, the second.  With the first alone .86 of intervals for log
+# odds against a class of 1.2% of 10,000 records covered, for .96; with no second number one of 16
+# fits of 4,000 records was off by 106 errors.
 _RAREST, _RARER = 0.02, 0.01
 
 
@@ -156,9 +153,8 @@ def release_classes(
     few = told < max(_FEW, _FEW_EACH * len(terms.coefficients) ** 1.5)
     steps = list(_FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS)
     walk = Walk(units.scales.units, bend=0.0)
-    number = 0
     while True:  # the last step has all that is left
-        (part, least), number = steps.pop(0), number + 1
+        part, least = steps.pop(0)
         noise = spending.stage(part * spending.left)
         noise.rows = max_rows * classes.count  # from here on sums are over rows
         place = _Place(theta, before, shares, least)
@@ -177,7 +173,7 @@ def release_classes(
             return _as_likelihood(step, spending, units, rows, theta, limits)
         walk = walk.after(step, _bend(likelihood, shares, theta))
         way, far = _held(_told(step), given)
-        if not few and number >= _LEAST_STEPS and walk.settled and not far:
+        if not few and walk.settled and not far:
             del steps[:-1]
         held = likelihood.held(theta + way, shares)
         # The middle of few steps, or of long ones, would be far from the root.
@@ -318,5 +314,5 @@ def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases
     of_class = counts[0, :-1]
     of_class[0] += counts[0, -1]  # where zeros are
     of_class = np.maximum(of_class, 1.0)
-    held = np.clip(of_class / of_class.sum(), _LEAST_SHARE, 1 - _LEAST_SHARE)
+    held = np.clip(of_class / of_class.sum(), LEAST_CHANCE, 1 - LEAST_CHANCE)
     return np.asarray(held / held.sum())

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dpreg.estimation.base import Release
+from dpreg.estimation.newton.errors import SLOWEST
 
 # Another step is made before the last, while that would leave more than this share of an error.
 # With four steps always, .73 of intervals covered of 30,000 records of a table of which a
 # standardised slope is 3.7, for .96.
 _SETTLED = 0.2
-# What is left goes on as a geometric series where a step is more than the first share of the one
-# before, of no more than the second, as in newton/errors.py.
-_SLOW, _SLOWEST = 0.5, 0.67
+# What is left goes on as a geometric series where a step is more than this share of the one before.
+_SLOW = 0.5
 # Where the next step would be more than this share of the last, and the last is clear, nothing is
 # said of errors.  Without it 3 of 6 fits of 10,000 records with log odds of 5 to 28 a standard
 # deviation were off by 6 to 21 errors, as six steps do not go that far; 2 of 135 other fits, which
@@ -81,10 +81,10 @@ class Walk(NamedTuple):
             return last
         # Where the one before was not told from noise, nothing is known of a series.
         ratio = own.length / own.before if self.clear and own.before > 0 else 0.0
-        ratio = min(ratio, _SLOWEST) if own.clear and ratio > _SLOW else 0.0
+        ratio = min(ratio, SLOWEST) if own.clear and ratio > _SLOW else 0.0
         if own.clear and bend * own.length > _FAR:
             return _without_errors(last)
-        share = min(max(bend * own.length, ratio / (1 - ratio)), _SLOWEST / (1 - _SLOWEST))
+        share = min(max(bend * own.length, ratio / (1 - ratio)), SLOWEST / (1 - SLOWEST))
         left = own.told * share * last.params
         return replace(last, covariance=last.covariance + np.outer(left, left))
 

@@ -23,10 +23,6 @@ _FALSE = 0.05
 # the second: with the first alone, noise was taken for them, steps went too far, and errors of 36
 # levels of 100,000 rows were 7 times those of least squares, for 2.1.
 ALIKE, _ALIKE_ALL = 0.1, 0.06
-# The curvature of a level may be so much more or less than is expected of its mean.  At .2, with
-# correlations as unknown as they are at first, errors of 36 levels of 300,000 events were 1.55
-# times those of maximum likelihood, for 1.28.
-_RARE_DOUBT = 0.1
 # What is left of a coordinate that is all of it hidden, but for rounding.
 _NOTHING = 1e-8
 # and of an entry of what rows are multiplied by, as a share of the largest.  Without it columns
@@ -84,11 +80,6 @@ class Moments:
         more = squares @ squares.T * (2.0 - np.eye(len(squares)))
         level = self.levels[:, None] | self.levels
         return replace(self, variance=self.variance + np.where(level, more, 0.0))
-
-    def guessed(self) -> Moments:
-        """Return them for a curvature that was guessed from them."""
-        more = _RARE_DOUBT**2 * np.eye(len(self.matrix))
-        return replace(self, variance=self.variance + more).of_levels()
 
     def of_levels(self) -> Moments:
         """Return what is known of levels: nothing is of others."""

@@ -13,18 +13,18 @@ from dpreg.estimation.inference.bent import bent_factors
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
 from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.curvature import PRODUCTS
-from dpreg.estimation.newton.groups import Groups, groups
+from dpreg.estimation.newton.groups import NOTHING, Groups, groups
 from dpreg.estimation.newton.limits import Limits
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.rounds import Rounds
-from dpreg.estimation.newton.scores import noisy_products
+from dpreg.estimation.newton.scores import PRODUCT_NOISE, PRODUCT_NORMS, noisy_products
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
 # A coefficient that the last score moves on, by more than so many deviations of the noise in it and
 # in where it was taken, goes on as a geometric series, with no more than this ratio.
-_MOVED, _SLOWEST = 3.5, 0.67
+_MOVED, SLOWEST = 3.5, 0.67
 # Fewer deviations say so where rows are seen that are so many times as long as is usual.
 _MOVED_LONG, _LONG = 2.0, 3.0
 # Along a regressor of two values a path has the curvature of its end unless that is so many times
@@ -32,11 +32,6 @@ _MOVED_LONG, _LONG = 2.0, 3.0
 # 200 of 20,000 rows with 35 events had no error in .27 of fits, for .08, and four events in a level
 # of 4,000 rows were missed by up to 5.8 errors, for 8.4.
 _FLAT, _MOST_FLAT = 2.0, 1e3
-# What is divided by is no less.
-_NOTHING = 1e-12
-# Before products of scores are taken, these are shortened to this many root mean square norms, or
-# to more, as long as noise is no more than this share of them.
-_PRODUCT_NORMS, _PRODUCT_NOISE = 2.0, 0.3
 # Gamma responses have longer tails: shortened to less noise, products get back what counts of norms
 # say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
 # with this .94.
@@ -130,7 +125,7 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     clear = (np.abs(moved) > most * noise) & (first * moved > 0)
     clear &= np.abs(first) > np.sqrt(way**2 @ earlier[-1].deviation ** 2)
     larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
-    ratio = np.minimum(np.abs(moved) / larger, _SLOWEST)
+    ratio = np.minimum(np.abs(moved) / larger, SLOWEST)
     left = np.where(clear, np.maximum(1.0, ratio / (1 - ratio)) * moved, 0.0)
     return np.outer(left, left)
 
@@ -159,10 +154,10 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
     change = of.slopes(fit.model.found.change)
     two, only = of.two_values(begun.scales, units), of.only_two(begun.scales, units)
     only[first:] &= units.columns < count
-    shares, apart = np.maximum(two.shares, _NOTHING), np.ptp(two.values, axis=0)
+    shares, apart = np.maximum(two.shares, NOTHING), np.ptp(two.values, axis=0)
     thought, slopes = _alone(fit, change)
     events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
-    found = np.maximum(events * (1 - events) * apart**2, _NOTHING)
+    found = np.maximum(events * (1 - events) * apart**2, NOTHING)
     # Where they have more events than others and than was thought, scores are steeper, and errors
     # long enough: else 2% of 8,000 persons with seven times the hazard had none in .96 of fits, for
     # 0.  With fewer than others too, .45 for .74 of intervals covered where a seventh had events.
@@ -183,13 +178,13 @@ def _alone(fit: Fit, change: Doubles) -> tuple[Doubles, Doubles]:
     own = ~fit.model.found.levels  # the others are hazards of intervals
     back = np.linalg.pinv(change)[own]
     moments = back.T @ np.linalg.inv(fit.path.inverse[np.ix_(own, own)]) @ back
-    curvature = np.maximum(np.diag(moments), _NOTHING)
+    curvature = np.maximum(np.diag(moments), NOTHING)
     return curvature, moments @ (change @ fit.path.theta) / curvature
 
 
 def _flatter(thought: Doubles, found: Doubles) -> Doubles:
     """Return how many times a curvature is less than thought, where it clearly is."""
-    more = np.minimum(thought / np.maximum(found, _NOTHING), _MOST_FLAT)
+    more = np.minimum(thought / np.maximum(found, NOTHING), _MOST_FLAT)
     return np.where(more > _FLAT, more, 1.0)
 
 
@@ -238,9 +233,9 @@ def _flattened(fit: Fit, change: Doubles, of: Groups | None, apart: Doubles) -> 
         return times
     mean = of.average(fit.model.family.curvature, fit.path.theta)[~of.levels].reshape(-1, 2)
     there = (of.shares[~of.levels].reshape(-1, 2) * mean).T
-    found = there.prod(axis=0) / np.maximum(there.sum(axis=0), _NOTHING) * apart[of.pairs] ** 2
+    found = there.prod(axis=0) / np.maximum(there.sum(axis=0), NOTHING) * apart[of.pairs] ** 2
     own = change[of.pairs]
-    thought = 1 / np.maximum(np.einsum("ij,jk,ik->i", own, fit.path.inverse, own), _NOTHING)
+    thought = 1 / np.maximum(np.einsum("ij,jk,ik->i", own, fit.path.inverse, own), NOTHING)
     times[of.pairs] = _flatter(thought, found)
     return times
 
@@ -248,9 +243,9 @@ def _flattened(fit: Fit, change: Doubles, of: Groups | None, apart: Doubles) -> 
 def with_products(rounds: Rounds, top: float) -> Fit:
     """Release second moments of scores where the path ended."""
     noise, model, limits = rounds.noise, rounds.model, rounds.limits
-    mu, usual = noise.share(PRODUCTS), max(_PRODUCT_NORMS * limits.norm, limits.narrowest)
+    mu, usual = noise.share(PRODUCTS), max(PRODUCT_NORMS * limits.norm, limits.narrowest)
     tailed = not model.family.standardised and not model.family.events
-    loud = _TAILED_NOISE if tailed else _PRODUCT_NOISE
+    loud = _TAILED_NOISE if tailed else PRODUCT_NOISE
     quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))
     short = max(usual, min(limits.limit, quiet))
     sums = rounds.rows.score_products(rounds.path.theta / model.found.sizes, short)

@@ -65,15 +65,13 @@ from dpreg.estimation.standardised import Standardised
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
 # measured: it changes on the way to the root.
 _GUESSED, _MEASURED = 0.2, 0.1
-# and where that at the root was.
-_KNOWN = 0.05
-# by about this share where linear predictors change by 1.
+# The curvature of a family changes by about this share where linear predictors change by 1.
 _BENT = 0.5
 # So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
 # outer deciles of raw wages and incomes covered in .83, and .15 had no error, for .97 and .10.
 _BEFORE = 3
-# Steps shorter than this share of the sampling error say nothing of it.  Of least squares too: one
-# of 60 means of counts was 52 errors off, as clipped rows were taken for a curvature of 9.
+# Steps shorter than this share of the sampling error say nothing of it.  Without it the sampling
+# error of an intercept of 50,000 rows at eps = 100 was 1.35 times that of maximum likelihood.
 _STILL = 0.5
 
 
@@ -135,7 +133,7 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     """
     n, found = begun.scales.units, model.found
     rows, norm = score_rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
-    doubt = np.minimum(found.moments.variance, 1.0) / 2 + _KNOWN**2
+    doubt = np.minimum(found.moments.variance, 1.0) / 2
     path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
     rounds = Rounds(rows, path, n, begun.noise, limits, model)

@@ -25,15 +25,12 @@ from dpreg.estimation.standardised import Standardised
 # Least curvature of rows as if all were normal, as a share of the mean.  With .1 the slope of
 # `Path.bend` missed by four errors in .25 of fits.
 _LEAST = 0.02
-# Groups are taken for the same rows where less than this share sets them apart.  As if no row were
-# in two groups, 45 of 50 fits with two correlated factors had no errors.
-_ALIKE = 0.05
 # Rows have this share of the curvature with which scores begin, at least.
 _FLATTEST = 1e-4
 # So many limits are looked at, up to the longest score.
 _LIMITS = 64
 # What is left of a regressor that was seen, of its square; and what no length is less than.
-_SEEN, _NOTHING = 0.5, 1e-12
+_SEEN, NOTHING = 0.5, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ class Groups:
         Shape (k, k).
         """
         mean, along = self._parts(theta)
-        spread = max(float(np.linalg.norm(along)), _NOTHING)
+        spread = max(float(np.linalg.norm(along)), NOTHING)
         predictors = mean + spread * NODES
         weights = self._weights(np.clip(predictors, *self.model.loss.predictor))
         means = self.means[self.levels]
@@ -86,7 +83,7 @@ class Groups:
 
     @property
     def _level(self) -> Doubles:
-        return self.constant / max(float(np.linalg.norm(self.constant)), _NOTHING)
+        return self.constant / max(float(np.linalg.norm(self.constant)), NOTHING)
 
     def _parts(self, theta: Doubles) -> tuple[float, Doubles]:
         """Return the mean of linear predictors, and along what they differ from it."""
@@ -104,8 +101,9 @@ class Groups:
         root, logs = np.sqrt(shares), np.log(each)
         mean, usual = float(shares @ each / shares.sum()), float(shares @ logs / shares.sum())
         apart = (means - self.constant) * root[:, None]
-        # Groups that have all of what is common to them count together.
-        alone = np.asarray(np.linalg.pinv(apart @ apart.T, rcond=_ALIKE, hermitian=True))
+        # Groups that have all of what is common to them count together.  As if no row were in two
+        # groups, 45 of 50 fits with two correlated factors had no errors.
+        alone = np.asarray(np.linalg.pinv(apart @ apart.T, rcond=NOTHING, hermitian=True))
         parts = alone @ (root * (logs - usual))
         across = np.linalg.pinv(means) @ means
         powers = (means.T * (root * parts)) @ means + (usual - math.log(mean)) * across
@@ -171,8 +169,8 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     # Coordinates with unit second moments, times this, are standardised rows.
     back = np.linalg.pinv(seen @ model.found.change @ np.linalg.pinv(model.white)) @ seen
     constant = back[:, 0] if first else np.zeros(len(back))
-    constant = constant / max(float(constant @ constant), _NOTHING)
-    level = constant / max(float(np.linalg.norm(constant)), _NOTHING)
+    constant = constant / max(float(constant @ constant), NOTHING)
+    level = constant / max(float(np.linalg.norm(constant)), NOTHING)
     across = np.eye(len(back)) - np.outer(level, level)
     told = np.diag(seen) > _SEEN if first else np.zeros(len(seen), dtype=bool)
     factors = [first + np.flatnonzero(np.isin(units.columns, of)) for of in level_places(terms)]
@@ -184,11 +182,11 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
         here = places[told[places]]
         high = values.values[1, here]
         part = values.shares[1, here]
-        part = np.maximum(np.append(part, 1 - part.sum()), _NOTHING)
+        part = np.maximum(np.append(part, 1 - part.sum()), NOTHING)
         # All rows have the same constant.  With what noise says of it, predictors of levels of .002
         # of 300,000 rows were wrong by 1, and errors of 36 levels 1.6 times as large.
         own = across @ back[:, here]
-        own *= (high - values.means[here]) / np.maximum((own**2).sum(axis=0), _NOTHING)
+        own *= (high - values.means[here]) / np.maximum((own**2).sum(axis=0), NOTHING)
         # The mean over all is 0; of few rows this is mostly noise, and no longer than that of rows
         # that have nothing else.
         rest = -(own @ part[:-1]) / part[-1]

@@ -36,10 +36,9 @@ from dpreg.estimation.releases.standardisation import Scales
 _MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.4
 # over this share of the study, and strata are so much alike.
 _DRIFT, _ALIKE = 0.5, 0.5
-# Least curvature along a covariate, as a share of that of all events.
+# Least curvature along a covariate, as a share of that of all events.  Without it errors beside a
+# hazard ratio of 1/20 for a tenth of 2,000 or 20,000 persons were up to 19 times as long.
 _LEAST = 0.2
-# Events of an interval that are too few to be told from none count as so many deviations of noise.
-_HIDDEN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,11 @@ class Table:
 
     @property
     def seen(self) -> Doubles:
-        """The same, where they are told from none."""
-        return np.maximum(self.events, max(_HIDDEN * self.deviation, 1.0))
+        """The same, or as many as a deviation of noise.
+
+        With one event instead errors of 36 of 88 fits were 1.08 times as long.
+        """
+        return np.maximum(self.events, max(self.deviation, 1.0))
 
     @property
     def total(self) -> float:

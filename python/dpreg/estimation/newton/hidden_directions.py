@@ -19,10 +19,8 @@ from dpreg.estimation.releases.standardisation import Scales
 
 # Sums of columns may be 1 where those of their released means are, but for so much.
 _NEAR = 0.1
-# An indicator has a limit of 1, and where noise is in the next cell of counts, of 2; it is then as
-# if most values were 3/4.
-_HIGHEST, _MIDDLE = 2.0, 0.75
-# No more of them are looked at, as many times as there are columns.
+# No more of them are looked at, as many times as there are columns: of many columns all of them
+# would take too much memory.
 _MOST = 4
 # A sum of columns is one of coordinates but for this share of it.
 _LEFT_OUT = 1e-6
@@ -48,18 +46,17 @@ def constant_sums(terms: Terms, scales: Scales, units: StandardUnits) -> Doubles
         return np.zeros((units.width, 0))
     own = ~np.isin(units.columns, [j for of in level_places(terms) for j in of])
     low, high = scales.low[units.columns], scales.high[units.columns]
-    places = np.flatnonzero(own & (low == 0) & (high <= _HIGHEST))
+    places = np.flatnonzero(own & (low == 0) & (high <= 1))
     known = np.isin(units.columns[places], [*scales.rare.columns, *scales.rare.untold])
     means = scales.centre[units.columns[places]]
-    more = means / np.where(high[places] > 1, _MIDDLE, 1.0)
     # How far their means are from 1, and which columns they are of.
     far, ends = [np.zeros(0)], [np.zeros((0, 3), dtype=np.int64)]
     for first in range(len(places)):
         later = slice(first + 2, None)
-        runs = np.cumsum(means[first:]), np.cumsum(more[first:]), np.cumsum(known[first:])
-        pairs = means[first] + means[later], more[first] + more[later], known[first] | known[later]
-        for of, (least, most, some) in ((_RUN, runs), (_PAIR, pairs)):
-            apart = np.maximum(np.maximum(least - 1, 1 - most), 0.0)
+        runs = np.cumsum(means[first:]), np.cumsum(known[first:])
+        pairs = means[first] + means[later], known[first] | known[later]
+        for of, (mean, some) in ((_RUN, runs), (_PAIR, pairs)):
+            apart = np.abs(mean - 1)
             near = np.flatnonzero((apart < _NEAR) & (some > 0))
             far.append(apart[near])
             ends.append(np.column_stack([0 * near + of, 0 * near + first, near + first + of]))

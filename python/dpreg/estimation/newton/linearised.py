@@ -29,21 +29,24 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
 # Their mean is within this of 0.
 _MOST_PREDICTOR = 30.0
-# No regressor moves them by more.
+# No regressor moves them by more.  Without it errors of 29 fits were 1.12 times as long.
 _MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
 # A mean is this share of the range inside of it, at least.
 _INSIDE = 1e-4
-# A mean count below this is that of `column_scales`.
+# A mean count below this is that of `column_scales`.  With that of all counts, errors where means
+# were 1.5 and 4 were 1.04 and 1.07 times as long.
 _EVENTS = 0.69
 # Residuals are at least this, squared, in deviations of the response.  With 1e-6, 21 of 450 fits of
 # quantiles that explain .93 of the response had no curvature left, and were declined.
 LEAST_RESIDUAL = 0.02
-# No response but counts has a smaller variance than this, over that of its family.
+# No response but counts has a smaller variance than this, over that of its family.  Where counts
+# may have one too, errors of counts with mean .8 were 1.1 times as long.
 _LEAST_DISPERSION = 1e-4
 # Without an intercept coordinates have a constant where they explain more than this of 1, in mean
 # square.
 _NEARLY = 0.8
-# Least curvature along a direction, as a share of that of all rows.
+# Least curvature along a direction, as a share of that of all rows.  Without it means that begin
+# within 1e-4 of an end would have as little as .07 (logit), .02 (probit) and .008 (cloglog).
 _LEAST = 0.1
 
 

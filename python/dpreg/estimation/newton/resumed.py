@@ -12,8 +12,9 @@ from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.inference.start import Start
 from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.curvature import LONGEST
 from dpreg.estimation.newton.secant import Path
-from dpreg.estimation.newton.whitening import rows_with_residual
+from dpreg.estimation.newton.whitening import USUAL, WIDE, rows_with_residual
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import mapped_rows, standard_units
@@ -23,12 +24,14 @@ from dpreg.estimation.standardised import Standardised
 # Noise in second moments is this share of them, for shares of mu^2 between these; in a small study
 # the last, as intervals of 300 rows vary with what is measured here.
 _PRECISE, _LEAST, _MOST, _SMALL_MOST = 0.15, 0.005, 0.05, 0.1
-# Rows are shortened to no less than this many times the root of their entries, and where they are
-# longer, to as much as makes noise this share of second moments, or to the second and, where some
-# are known to be as long, to the third.  With 1.2 for .5 noise hid that a column of 2,000 to 20,000
-# rows had become twice another one, if the norms of the start had no end that was seen.
-_USUAL, _WIDE, _LONGEST, _REACH = 1.3, 3.0, 8.0, 0.5
-# A matrix that differs from what was expected by so many deviations of that is news.
+# Rows are shortened to no less than `USUAL` times the root of their entries, and where they are
+# longer, to as much as makes noise this share of second moments, or to `WIDE` and, where some are
+# known to be as long, to `LONGEST` times it.  With 1.2 for .5 noise hid that a column of 2,000 to
+# 20,000 rows had become twice another one, if the norms of the start had no end that was seen.
+_REACH = 0.5
+# A matrix that differs from what was expected by so many deviations of that is news, and so is a
+# mean square of residuals.  Without it .89 of intervals covered where residuals had become 1.5 or 2
+# times as long, for .96.
 _NEWS = 3.0
 # Second moments, or mean squares of residuals, beyond these shares of what they were, by so many
 # deviations of their noise, need another start; and their mean does if it is in the upper half of
@@ -108,13 +111,13 @@ def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
     squares, n = before.squares, begun.scales.units
     usual = math.sqrt(squares + small)
     # A tenth of the rows may be longer than norms were told to be from noise.
-    wanted = max(min(start.longest, _LONGEST * usual), _WIDE * usual)
+    wanted = max(min(start.longest, LONGEST * usual), WIDE * usual)
     entries = n / math.sqrt(2 * max(squares, 1))
     share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
     share = min(max(share, _LEAST), _SMALL_MOST if small else _MOST)
     mu = noise.share(share)
     reach = math.sqrt(_REACH * entries * mu / noise.rows)
-    limit = min(wanted, max(reach, _USUAL * usual))
+    limit = min(wanted, max(reach, USUAL * usual))
     if small:
         rows = rows_with_residual(begun, before, limit, start.residual)
     else:

@@ -18,12 +18,13 @@ from dpreg.estimation.newton.secant import Observation, Path
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import share_for
 from dpreg.estimation.releases.quantised import MappedRows
+from dpreg.estimation.releases.standardisation import LEAST_SHARE
 
 # Noise of the first score is this share of residuals, for at most so much of what is left, and no
 # less than the last.  Of least squares, of residuals of rare levels too: without, slopes of 17
 # levels of 20,000 rows had errors 1.6 times as large, for 1.5; with them for events, too, .913 of
 # the intervals of 20,000 rows, one regressor of which was 1 in a tenth, covered, for .932.
-_FIRST_NOISE, _FIRST_MOST, _LEAST_SHARE = 0.1, 0.15, 1e-4
+_FIRST_NOISE, _FIRST_MOST = 0.1, 0.15
 # The last one is taken where the curvature adds at most this share of its noise, and after a step
 # that is no longer, in any entry, than so many deviations of it.  With .5 errors of 378 fits were
 # 1.02 times as long, and without the second those of 28 of them 1.05 times.
@@ -147,7 +148,7 @@ class Rounds:
         """Return the share of the first score."""
         spread = self.width if self._expected is not None else float((1 / self._sizes**2).sum())
         quiet = _FIRST_NOISE * self._far / math.sqrt(spread) * self.units
-        return min(max(share_for(self.noise, limit, quiet), _LEAST_SHARE), _FIRST_MOST * left)
+        return min(max(share_for(self.noise, limit, quiet), LEAST_SHARE), _FIRST_MOST * left)
 
     def _aim(self) -> None:
         """Make rows again if their rounding would matter where the path has come to."""

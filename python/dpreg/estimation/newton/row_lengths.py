@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.newton.norm_tail import ALONE, NormTail, bins_around
+from dpreg.estimation.newton.norm_tail import ALONE, SEEN, NormTail, bins_around
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDUAL
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.standardised import Standardised
@@ -22,8 +22,6 @@ from dpreg.estimation.standardised import Standardised
 _SEEN, _LONGEST = 2.5, 128.0
 # Above the usual norm bins are half octaves up to so many octaves.
 _OCTAVES = 3
-# Deviations of its noise that a count in the tail must have.
-_CLEAR = 3.0
 # Squared norms of normal rows are within this many deviations of their mean.
 _NORMAL = 2.0
 # What is cut off all rows may be this many deviations of the noise in their second moments.
@@ -52,6 +50,7 @@ def row_lengths(begun: Standardised, change: Doubles, usual: float, share: float
     within = counts[_norms(starts) <= longest]
     beyond = np.cumsum(within[::-1])[::-1]
     told = beyond > _SEEN * deviation * np.sqrt(np.arange(len(beyond), 0, -1))
+    # Without these .87 of intervals of 21 fits covered, for .92.
     told |= within > ALONE * deviation
     ends = np.append(_norms(starts[1:]), longest)[: len(told)]
     top = min(float(ends[told].max(initial=0.0)), longest)
@@ -135,4 +134,4 @@ class RowNorms:
 
     def _told(self) -> Doubles:
         """Counts that are told from noise."""
-        return np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
+        return np.where(self.counts > SEEN * self.deviation, self.counts, 0.0)

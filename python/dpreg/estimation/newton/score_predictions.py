@@ -40,7 +40,8 @@ PREDICTING_PASSES = 4 + _ROUNDS
 _LONGEST = 1.2
 # Residuals count up to this many standard deviations of the response.
 _RESIDUAL = 4.0
-# Curvature in the rounds, as a share of what it is where they start.
+# Curvature in the rounds, as a share of what it is where they start.  With 1 the mean R squared of
+# 72 simulated fits was .43, for .46.
 _FLATTER = 0.6
 # A step that was too long is seen when scores point back by this many deviations of noise; then
 # curvature is taken for this many times as much.

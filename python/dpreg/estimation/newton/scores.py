@@ -9,7 +9,7 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.newton.norm_tail import norm_of
+from dpreg.estimation.newton.norm_tail import SEEN, norm_of
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.moments import symmetric
 from dpreg.estimation.releases.quantised import MappedRows
@@ -17,16 +17,13 @@ from dpreg.privacy.sealed import ExactSums
 
 # Half octaves above the bulk of the norms in which their tail is looked for.
 _SPAN = 16
-# Deviations of its noise that a count of the tail must have.
-_CLEAR = 3.0
-# and that of one bin by itself: more, the farther it is above the bulk, as limits follow it.  Noise
-# alone makes one two octaves above in a count of a million; with 4.5 everywhere it did in one of
-# 4,000, most of them so far that nothing could be told afterwards.
+# Deviations of its noise that one bin must have by itself: more, the farther it is above the bulk,
+# as limits follow it.  Noise alone makes one two octaves above in a count of a million; with 4.5
+# everywhere it did in one of 4,000, most of them so far that nothing could be told afterwards.
 _CLEAR_ALONE, _MOST_CLEAR, _CLEARER = 4.5, 7.0, 1 / 8
 # Before second moments are taken, scores are shortened to this many root mean square norms,
-_LEAST_NORMS = 2.0
 # or to more, as long as noise in the second moments is no more than this share of them.
-_PRODUCT_NOISE = 0.3
+PRODUCT_NORMS, PRODUCT_NOISE = 2.0, 0.3
 
 
 def noisy_score(
@@ -57,8 +54,8 @@ def noisy_products(
 
 def products_limit(norms: ScoreNorms, width: int, mu: float) -> float:
     """Return the limit of scores, with these norms, whose products are released with `mu`."""
-    quiet = math.sqrt(_PRODUCT_NOISE * mu * norms.sum_of_squares() / max(width, 1))
-    return max(quiet, _LEAST_NORMS * norms.root_mean_square())
+    quiet = math.sqrt(PRODUCT_NOISE * mu * norms.sum_of_squares() / max(width, 1))
+    return max(quiet, PRODUCT_NORMS * norms.root_mean_square())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ class ScoreNorms:
     @property
     def _clear(self) -> Doubles:
         """Counts that are told from noise one by one."""
-        return np.where(self.counts > _CLEAR * self.deviation, self.counts, 0.0)
+        return np.where(self.counts > SEEN * self.deviation, self.counts, 0.0)
 
     @property
     def _held(self) -> Doubles:
@@ -129,7 +126,7 @@ class ScoreNorms:
         # Units at or above the bulk and each bin after, and the deviations of the noise in these.
         tail, bins = np.cumsum(self._window[::-1])[::-1], np.arange(len(self._window), 0, -1)
         deviations = self.deviation * np.sqrt(bins)
-        hidden = np.flatnonzero(tail[1:] <= _CLEAR * deviations[1:])
+        hidden = np.flatnonzero(tail[1:] <= SEEN * deviations[1:])
         last = int(hidden[0]) if len(hidden) else len(tail) - 1
         return max(last, self._farthest - self.bulk)
 

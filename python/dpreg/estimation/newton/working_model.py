@@ -11,7 +11,8 @@ from scipy import special
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import GAUSSIAN, Family
 from dpreg.estimation.releases.quantised import RowLoss
-from dpreg.estimation.releases.rows import StandardUnits
+from dpreg.estimation.releases.residuals import MOST_PREDICTOR
+from dpreg.estimation.releases.rows import FAR, StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
 # A mean response at the end of its range is moved this share of the range inwards, or as far as
@@ -22,12 +23,8 @@ _INWARDS = 1e-3
 _POSITIVE = 0.25
 # Linear predictors beyond these change a probability by less than 1e-17 and 1e-15.
 _MOST_LOGIT, _MOST_PROBIT = 40.0, 8.0
-# Responses up to this many times what nearly all are below count as they are,
-_FAR = 4.0
-# and means are at least e to this power smaller.
+# Means are at least e to this power smaller than the largest response that counts.
 _LOG_REACH = 30.0
-# Logarithms of means are within this of 0, so that means and their squares times rows are doubles.
-_MOST_PREDICTOR = 300.0
 # Standardised responses and their predictors are clipped to this.
 _MOST_STANDARD = 500.0
 # Bandwidth of a quantile loss with 10,000 rows, and the least one.
@@ -141,12 +138,12 @@ def loss_of(family: Family, scales: Scales) -> RowLoss:
 def predictor_range(scales: Scales) -> tuple[float, float]:
     """Return the limits of linear predictors of a log link.
 
-    The upper one is the logarithm of the largest response that counts, `_FAR` times as far from 0
+    The upper one is the logarithm of the largest response that counts, `FAR` times as far from 0
     as where nearly all responses are.
     """
     farthest = max(abs(float(scales.low[-1])), abs(float(scales.high[-1])), np.finfo(float).tiny)
-    high = math.log(_FAR) + math.log(farthest)
-    high = min(max(high, _LOG_REACH - _MOST_PREDICTOR), _MOST_PREDICTOR)
+    high = math.log(FAR) + math.log(farthest)
+    high = min(max(high, _LOG_REACH - MOST_PREDICTOR), MOST_PREDICTOR)
     return high - _LOG_REACH, high
 
 

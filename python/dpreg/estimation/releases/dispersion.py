@@ -11,12 +11,11 @@ from dpreg.base.arrays import Doubles, Sums
 from dpreg.base.families import LARGEST_ALPHA, LEAST_ALPHA
 from dpreg.data.design import Design
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.residuals import Line
+from dpreg.estimation.releases.residuals import STEPS, Line
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
-# Steps of a number in [-1, 1], and what the three sums count: noise of the first is what matters.
-_STEPS = 2.0**20
+# What the three sums count: noise of the first is what matters.
 _WEIGHTS = np.array([1.0, 0.6, 0.3])
 # Excess squares count up to so many times their typical size where so many units times mu are
 # summed, and more the more there are; and at least this, as of a rare count of four.
@@ -29,7 +28,7 @@ _FIRST = (0.01, 20.0)
 _SEEN = 3.0
 
 # Largest l2 change of `DispersionSums` by one row, its entries times their weights.
-DISPERSION_SENSITIVITY = _STEPS * float(np.linalg.norm(_WEIGHTS))
+DISPERSION_SENSITIVITY = STEPS * float(np.linalg.norm(_WEIGHTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class DispersionSums:
             weight = np.fmin(weight, self.means / mean**2)
             a = np.fmin(np.fmax(weight * ((y - mean) ** 2 - mean) / self.most, -1.0), 1.0)
             b = np.fmin(np.fmax(weight * mean**2 / self.means, 0.0), 1.0)
-        sums: Sums = np.rint(_STEPS * np.stack([a, b, a * a])).astype(np.int64).sum(axis=1)
+        sums: Sums = np.rint(STEPS * np.stack([a, b, a * a])).astype(np.int64).sum(axis=1)
         return sums
 
     def seal(self, sums: Sums) -> ExactSums:
@@ -106,8 +105,8 @@ def released_dispersion(
     most, means = max(_MOST * wider * typical, _LEAST), _MEANS * typical**2
     exact = design.total(DispersionSums(line, most, means))
     sums, scale = noise.release("squares of residuals beyond the mean", exact, mu)
-    excess, squares, fourth = sums / _STEPS * np.array([most, means, most**2])
-    noises = scale / _WEIGHTS[:2] / _STEPS * np.array([most, means])
+    excess, squares, fourth = sums / STEPS * np.array([most, means, most**2])
+    noises = scale / _WEIGHTS[:2] / STEPS * np.array([most, means])
     if not squares > _SEEN * noises[1]:
         return Dispersion(alpha, math.nan)
     found = min(max(excess / squares, LEAST_ALPHA), LARGEST_ALPHA)

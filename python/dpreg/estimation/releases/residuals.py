@@ -28,7 +28,7 @@ _HALVES = 24
 # all half octaves one of 30 fits of 600 rows a sigma of 136, by chance.
 _SEEN = 4.0
 # Steps of a number in [-1, 1].
-_STEPS = 2.0**20
+STEPS = 2.0**20
 # Responses count up to this many times as far as nearly all are, and as residuals do: without that
 # 8 of 40 fits of 10,000 rows had no R squared where it was .9, as few responses were below 0.
 _FAR = 1.5
@@ -44,12 +44,13 @@ _MOST, _UNITS = 6.0, 500.0
 _FITTED, _SHARES, _RESIDUAL, _REACH = 20, 10, 24, 3.5
 # Pearson residuals reach so far.
 _PEARSON = 6.0
-# Linear predictors of a link beyond it have the mean that is there.
-_MOST_PREDICTOR = 300.0
+# Linear predictors of a link beyond it have the mean that is there, so that means and their squares
+# times rows are doubles.
+MOST_PREDICTOR = 300.0
 
 # Largest l2 changes of the statistics below by one row.
 MAGNITUDES_SENSITIVITY = RESIDUAL_CELLS_SENSITIVITY = 1.0
-RESIDUAL_SUMS_SENSITIVITY = _STEPS * float(np.linalg.norm(_SUM_WEIGHTS))
+RESIDUAL_SUMS_SENSITIVITY = STEPS * float(np.linalg.norm(_SUM_WEIGHTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Line:
         for j in np.flatnonzero(self.slopes):
             predictor = predictor + self.slopes[j] * X[:, j]
         if self.family.link != "identity":
-            predictor = _within(predictor, -_MOST_PREDICTOR, _MOST_PREDICTOR)
+            predictor = _within(predictor, -MOST_PREDICTOR, MOST_PREDICTOR)
         return self.family.mean(predictor)
 
     @property
@@ -161,7 +162,7 @@ class ResidualSums:
             a = _within(residual / self.most, -1, 1) ** 2
             u = _within((y - self.centre) / self.reach, -1, 1)
             terms = np.stack([np.ones(len(y)), a, a * a, u, u * u, u**4, a * u * u])
-        sums: Sums = np.rint(_STEPS * terms).astype(np.int64).sum(axis=1)
+        sums: Sums = np.rint(STEPS * terms).astype(np.int64).sum(axis=1)
         return sums
 
     def seal(self, sums: Sums) -> ExactSums:
@@ -259,7 +260,7 @@ def _fit_stats(
     statistic = ResidualSums(line, most, centre, reach)
     exact = design.total(statistic)
     sums, scale = noise.release("squares of residuals and responses", exact, mu)
-    return fit_stats_from(sums / _STEPS, scale / _SUM_WEIGHTS / _STEPS, most, reach)
+    return fit_stats_from(sums / STEPS, scale / _SUM_WEIGHTS / STEPS, most, reach)
 
 
 def _diagnostics(

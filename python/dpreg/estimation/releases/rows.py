@@ -12,8 +12,9 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.releases.quantised import SQUARED, MappedRows, Recipe, RowLoss
 from dpreg.estimation.releases.standardisation import Scales
 
-# Weights up to this many times what nearly all are below count as they are.
-_FAR = 4.0
+# Weights and responses of a log link count as they are up to this many times what nearly all are
+# below.
+FAR = 4.0
 # The mean weight is taken to be no less than this share of where weights end.
 _LEAST_USUAL = 1e-3
 
@@ -144,7 +145,7 @@ def mapped_rows(
 def most_weight(scales: Scales, place: int) -> float:
     """Return what larger weights count as, from the released scales of their column."""
     farthest = max(abs(float(scales.low[place])), abs(float(scales.high[place])))
-    return farthest * (1.0 if scales.given[place] else _FAR)
+    return farthest * (1.0 if scales.given[place] else FAR)
 
 
 def _recipe(
