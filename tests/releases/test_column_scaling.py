@@ -13,8 +13,9 @@ from dpreg import _core
 from dpreg.base.families import BINOMIAL
 from dpreg.data.bounds import Crossed
 from dpreg.data.observations import InMemory
-from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import _zoomed, column_scales, share_for
+from dpreg.estimation.releases.accountant import GaussianReleases, share_for
+from dpreg.estimation.releases.closer_looks import closer_looks
+from dpreg.estimation.releases.column_scaling import column_scales
 from dpreg.estimation.releases.column_sizes import Size, read_bins
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, SizeCounts
 
@@ -402,6 +403,6 @@ def test_a_range_with_values_beyond_it_is_wider(sign):
     sizes = {0: Size(low, high, (low + high) / 2, 18.0, 1)}
     noise = GaussianReleases(1.0, 1e-6, _core.TestBits(1), rows=1)
     rows = InMemory(wages[:, None], rng.standard_normal(5_000))
-    _zoomed(rows, sizes, [0], 2, 5_000.0, noise, 0.04)
+    closer_looks(rows, sizes, [0], 2, 5_000.0, noise, 0.04)
     assert wages.std() / 3 < sizes[0].scale < 3 * wages.std()
     assert len(noise.parts) == 3

@@ -15,6 +15,7 @@ from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
 from dpreg.estimation.newton import rounds as _rounds
 from dpreg.estimation.releases import (
+    closer_looks,
     column_scaling,
     quantised,
     rare_columns,
@@ -44,7 +45,7 @@ SCALES = [
     ),
     Mutant(
         "columns far from 0 by exact bins",
-        edited(column_scaling, "_zoomed", ("zip(far, counts,", f"zip(far, {OPEN}(bins).astype(float),")),
+        edited(closer_looks, "closer_looks", ("zip(far, counts,", f"zip(far, {OPEN}(bins).astype(float),")),
         ("least squares",),
     ),
     Mutant(

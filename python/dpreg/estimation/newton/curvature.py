@@ -13,7 +13,7 @@ from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.scores import noisy_products
 from dpreg.estimation.newton.whitening import USUAL
-from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import mapped_rows

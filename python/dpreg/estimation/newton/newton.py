@@ -9,7 +9,7 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.rounds import Rounds
-from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.accountant import share_for
 
 # Where the curvature is known; the first score costs this share.
 MOST_KNOWN, _FIRST_KNOWN = 8, 0.12

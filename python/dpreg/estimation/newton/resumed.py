@@ -15,7 +15,7 @@ from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.curvature import LONGEST
 from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.newton.whitening import USUAL, WIDE, rows_with_residual
-from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.rows import mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root

@@ -15,8 +15,7 @@ from dpreg.estimation.newton.limits import Limits, count_norms
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.scores import noisy_score
 from dpreg.estimation.newton.secant import Observation, Path
-from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.accountant import GaussianReleases, share_for
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 

@@ -19,7 +19,7 @@ from dpreg.estimation.newton.hidden_directions import (
     untold_columns,
 )
 from dpreg.estimation.newton.levels import Beginning, beginning
-from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.releases.rows import mapped_rows

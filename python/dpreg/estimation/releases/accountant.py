@@ -149,3 +149,8 @@ def releases_cost(epsilon: float, delta: float) -> Cost:
     """Return what `GaussianReleases(epsilon, delta)` may cost at most, all of them together."""
     mu = _total_mu(epsilon, delta)
     return Cost(epsilon, delta, mu, mu * mu / 2, discreteness=RESERVE * min(epsilon, 1.0))
+
+
+def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
+    """Return the share of the squared mu that makes noise of this deviation."""
+    return (sensitivity / deviation / noise.mu) ** 2

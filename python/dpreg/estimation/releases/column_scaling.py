@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
-from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import Family
 from dpreg.data.bounds import Crossed
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_sizes import (
-    FEW_BINS,
-    Size,
-    clear,
-    nearly_zero,
-    read_bins,
-    read_magnitudes,
+from dpreg.estimation.releases.closer_looks import (
+    CELL_NOISE,
+    LOOKS,
+    cells_share,
+    closer_looks,
+    share_of_rows,
 )
+from dpreg.estimation.releases.column_sizes import Size, nearly_zero, read_magnitudes
 from dpreg.estimation.releases.events import released_events
 from dpreg.estimation.releases.level_shares import level_shares
 from dpreg.estimation.releases.rare_columns import (
@@ -32,10 +30,9 @@ from dpreg.estimation.releases.rare_columns import (
     rare_of,
     response_amounts,
 )
-from dpreg.estimation.releases.standardisation import LEAST_SHARE, Scales
+from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import (
     EventCounts,
-    IntervalCounts,
     LevelCounts,
     SizeCounts,
 )
@@ -44,17 +41,8 @@ from dpreg.privacy.sealed import ExactSums
 _NONE = np.empty(0, dtype=np.int64)
 # Share of the squared mu for the number of rows.
 _COUNT = 0.003
-# Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
-# much where that is cheaper than twice as much.
-_CELL_NOISE, _MOST_CELLS = 1 / 40, 0.08
-_QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
-# A column whose scale is less than this share of its centre is looked at more closely, with so many
-# bins, while all of its values are in few of them, so many times at most.
-_FAR, _BINS, _ZOOMS = 0.4, 32, 3
-# and fewer, down to the second number, where rows would be less than so many deviations in each.
-# With 32 always, scales of .095 of the columns of 1,000 rows of 57 real tables were less than half
-# of theirs, for .022, and .26 of slopes of log wages on education had no error (eps = .3), for .01.
-_PER_BIN, _FEWEST = 1.5, 8
+# A column whose scale is less than this share of its centre is looked at more closely.
+_FAR = 0.4
 # Each look costs so much at most, and all of them with counts of magnitudes the second: with more,
 # 17 of 60 hazards of 60 to 400 persons had nothing left for scores.
 _LOOK, _TOGETHER = 0.04, 0.2
@@ -87,12 +75,7 @@ _NEARLY = 0.9
 _MOST_UNTOLD = 6
 # Passes over the rows at most, of which one counts levels, two rare columns and one the response
 # again, but for that which counts events.
-SCALING_PASSES = 5 + _ZOOMS
-
-
-def share_for(noise: GaussianReleases, sensitivity: float, deviation: float) -> float:
-    """Return the share of the squared mu that makes noise of this deviation."""
-    return (sensitivity / deviation / noise.mu) ** 2
+SCALING_PASSES = 5 + LOOKS
 
 
 def column_scales(
@@ -142,11 +125,11 @@ def column_scales(
     rare: dict[int, RareColumn] = {}
     spent = hidden = 0.0
     if len(searched):
-        spent = _cells_share(cells.sensitivity, units, noise)
+        spent = cells_share(cells.sensitivity, units, noise)
         hidden = cells.sensitivity * noise.rows / noise.share(spent)
         sizes, rare, of_response = _magnitudes(cells, searched, units, noise, spent)
-    if len(wide) and _share(within.sensitivity, units, noise, _CELL_NOISE) < _BELIEVED:
-        share = _cells_share(within.sensitivity, units, noise)
+    if len(wide) and share_of_rows(within.sensitivity, units, noise, CELL_NOISE) < _BELIEVED:
+        share = cells_share(within.sensitivity, units, noise)
         bounded, others, _ = _magnitudes(within, wide, units, noise, share, bounds[wide])
         sizes, rare = sizes | bounded, rare | others
         spent += share
@@ -157,7 +140,10 @@ def column_scales(
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
-    few = _share((cells if len(searched) else within).sensitivity, units, noise, _HIDDEN) >= spent
+    few = (
+        share_of_rows((cells if len(searched) else within).sensitivity, units, noise, _HIDDEN)
+        >= spent
+    )
     again = [] if few else lost
     known, more = known_rare(rows, noise, rare, again, units, _TOGETHER - spent)
     # Bounds are believed of those that were not counted.
@@ -174,9 +160,9 @@ def column_scales(
         amounts = response_amounts(rows, noise, of_response, response, units)
         sizes.pop(response, None)
         spent += RARE_SHARE
-    look = min(_LOOK, (_TOGETHER - spent) / _ZOOMS)
+    look = min(_LOOK, (_TOGETHER - spent) / LOOKS)
     far = [j for j, size in sizes.items() if size.scale < _FAR * abs(size.centre)]
-    still = _zoomed(rows, sizes, far, len(bounds), units, noise, look)
+    still = closer_looks(rows, sizes, far, len(bounds), units, noise, look)
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
     low[searched], high[searched] = -1.0, 1.0
     centre, scale = (low + high) / 2, (high - low) / _BOUNDED
@@ -193,7 +179,7 @@ def column_scales(
         low[j], high[j] = column.low, column.high
     if levels:
         places = np.concatenate(levels)
-        rest = _TOGETHER - spent - _ZOOMS * look * bool(far)
+        rest = _TOGETHER - spent - LOOKS * look * bool(far)
         counts = rows.total(LevelCounts(levels))
         centre[places], precision = level_shares(counts, levels, noise, rest)
         scale[places] = LEVEL_SCALE
@@ -230,19 +216,6 @@ def column_scales(
     )
 
 
-def _share(sensitivity: float, units: float, noise: GaussianReleases, least: float) -> float:
-    """Return the share of the squared mu that makes noise in a cell this share of the rows."""
-    return share_for(noise, sensitivity * noise.rows, units * least)
-
-
-def _cells_share(sensitivity: float, units: float, noise: GaussianReleases) -> float:
-    """Return the share of the squared mu of counts in cells."""
-    loud, quiet = (
-        _share(sensitivity, units, noise, least) for least in (_CELL_NOISE, _QUIET_NOISE)
-    )
-    return max(min(loud, _MOST_CELLS), min(quiet, _QUIET_MOST), LEAST_SHARE)
-
-
 def _magnitudes(
     cells: ExactSums,
     searched: Integers,
@@ -273,66 +246,3 @@ def _magnitudes(
     rare = rare_of(zip(searched, counts, strict=True), float(deviation), units, _NEARLY)
     known = {j: size for j, size in found.items() if size is not None}
     return known, rare, Cells(counts[-1], float(deviation))
-
-
-def _bins(units: float) -> int:
-    """Return the number of bins of a closer look at so many deviations of noise."""
-    return 3 + min(max(1 << int(math.log2(max(units / _PER_BIN, 1.0))), _FEWEST), _BINS)
-
-
-def _zoomed(
-    rows: Totals,
-    sizes: dict[int, Size],
-    far: list[int],
-    columns: int,
-    units: float,
-    noise: GaussianReleases,
-    most: float,
-) -> list[int]:
-    """Look more closely at columns far from 0; return those in which no spread was found.
-
-    most: share of the squared mu for each look.
-    """
-    wider: dict[int, Size] = {}
-    before, last, response = dict(sizes), dict[int, Size](), columns - 1
-    for zoom in range(_ZOOMS):
-        if not far:
-            break
-        ones = np.ones(len(far))
-        sensitivity = _core.counts_sensitivity(ones)
-        mu = noise.share(min(_cells_share(sensitivity, units, noise), most))
-        number = _bins(units * mu / (sensitivity * noise.rows))
-        low, high = np.zeros(columns), np.ones(columns)
-        for j in far:
-            low[j], high[j] = sizes[j].around(number)
-        bins = rows.total(IntervalCounts(low, high, number, np.array(far), ones, zeros=True))
-        label = f"closer look {zoom + 1} at columns far from 0"
-        counts, deviation = noise.release(label, bins, mu)
-        again = []
-        for j, row in zip(far, counts, strict=True):
-            below, above = (clear(row[[k]], deviation) for k in (0, -2))
-            if below or above:
-                if j in wider:
-                    last[j] = sizes[j]
-                else:
-                    again.append(j)
-                sizes[j] = wider.get(j, sizes[j].beyond(below, above))
-                continue
-            inner = (high[j] - low[j]) / number
-            found = read_bins(row[1:-2], deviation, low[j] + inner, high[j] - inner, units)
-            if found is None:
-                continue
-            wider[j] = sizes[j]
-            sizes[j] = found.with_zeros(row[-1], deviation, units)
-            if sizes[j].cells <= FEW_BINS:
-                again.append(j)
-        far = again
-    still = {j for j in far if sizes[j].cells == 1}
-    size = sizes.get(response)
-    if size is not None and (response in last or size.most > _NEARLY):
-        # Few others may be anywhere in the range that it had.  Without this 47 of 50 means of 500
-        # to 2,000 responses of 10, 2 to 10% of which were 11, were off by more than four errors.
-        if response in last or wider[response] is not before[response]:
-            sizes[response] = before[response].about(last.get(response, size).centre)
-        still.add(response)
-    return sorted(still)

@@ -9,8 +9,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.data.observations import RowCount, Totals
 from dpreg.estimation.inference.start import Start
-from dpreg.estimation.releases.accountant import GaussianReleases
-from dpreg.estimation.releases.column_scaling import share_for
+from dpreg.estimation.releases.accountant import GaussianReleases, share_for
 from dpreg.estimation.releases.standardisation import Scales
 
 # The number of rows, and second moments of rows.

@@ -1,0 +1,104 @@
+"""Counts in bins of columns far from 0, each look within the range that the one before found."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpreg import _core
+from dpreg.data.observations import Totals
+from dpreg.estimation.releases.accountant import GaussianReleases, share_for
+from dpreg.estimation.releases.column_sizes import FEW_BINS, Size, clear, read_bins
+from dpreg.estimation.releases.standardisation import LEAST_SHARE
+from dpreg.estimation.releases.statistics import IntervalCounts
+
+# Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
+# much where that is cheaper than twice as much.
+CELL_NOISE, _MOST_CELLS = 1 / 40, 0.08
+_QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
+# Columns far from 0 are looked at with so many bins, while all of their values are in few of them,
+# so many times at most.
+_BINS, LOOKS = 32, 3
+# and fewer, down to the second number, where rows would be less than so many deviations in each.
+# With 32 always, scales of .095 of the columns of 1,000 rows of 57 real tables were less than half
+# of theirs, for .022, and .26 of slopes of log wages on education had no error (eps = .3), for .01.
+_PER_BIN, _FEWEST = 1.5, 8
+# A response with this share in one bin is of nearly one value.
+_ONE_VALUE = 0.9
+
+
+def share_of_rows(sensitivity: float, units: float, noise: GaussianReleases, least: float) -> float:
+    """Return the share of the squared mu that makes noise in a cell this share of the rows."""
+    return share_for(noise, sensitivity * noise.rows, units * least)
+
+
+def cells_share(sensitivity: float, units: float, noise: GaussianReleases) -> float:
+    """Return the share of the squared mu of counts in cells."""
+    loud, quiet = (
+        share_of_rows(sensitivity, units, noise, least) for least in (CELL_NOISE, _QUIET_NOISE)
+    )
+    return max(min(loud, _MOST_CELLS), min(quiet, _QUIET_MOST), LEAST_SHARE)
+
+
+def _bins(units: float) -> int:
+    """Return the number of bins of a closer look at so many deviations of noise."""
+    return 3 + min(max(1 << int(math.log2(max(units / _PER_BIN, 1.0))), _FEWEST), _BINS)
+
+
+def closer_looks(
+    rows: Totals,
+    sizes: dict[int, Size],
+    far: list[int],
+    columns: int,
+    units: float,
+    noise: GaussianReleases,
+    most: float,
+) -> list[int]:
+    """Look more closely at columns far from 0; return those in which no spread was found.
+
+    most: share of the squared mu for each look.
+    """
+    wider: dict[int, Size] = {}
+    before, last, response = dict(sizes), dict[int, Size](), columns - 1
+    for zoom in range(LOOKS):
+        if not far:
+            break
+        ones = np.ones(len(far))
+        sensitivity = _core.counts_sensitivity(ones)
+        mu = noise.share(min(cells_share(sensitivity, units, noise), most))
+        number = _bins(units * mu / (sensitivity * noise.rows))
+        low, high = np.zeros(columns), np.ones(columns)
+        for j in far:
+            low[j], high[j] = sizes[j].around(number)
+        bins = rows.total(IntervalCounts(low, high, number, np.array(far), ones, zeros=True))
+        label = f"closer look {zoom + 1} at columns far from 0"
+        counts, deviation = noise.release(label, bins, mu)
+        again = []
+        for j, row in zip(far, counts, strict=True):
+            below, above = (clear(row[[k]], deviation) for k in (0, -2))
+            if below or above:
+                if j in wider:
+                    last[j] = sizes[j]
+                else:
+                    again.append(j)
+                sizes[j] = wider.get(j, sizes[j].beyond(below, above))
+                continue
+            inner = (high[j] - low[j]) / number
+            found = read_bins(row[1:-2], deviation, low[j] + inner, high[j] - inner, units)
+            if found is None:
+                continue
+            wider[j] = sizes[j]
+            sizes[j] = found.with_zeros(row[-1], deviation, units)
+            if sizes[j].cells <= FEW_BINS:
+                again.append(j)
+        far = again
+    still = {j for j in far if sizes[j].cells == 1}
+    size = sizes.get(response)
+    if size is not None and (response in last or size.most > _ONE_VALUE):
+        # Few others may be anywhere in the range that it had.  Without this 47 of 50 means of 500
+        # to 2,000 responses of 10, 2 to 10% of which were 11, were off by more than four errors.
+        if response in last or wider[response] is not before[response]:
+            sizes[response] = before[response].about(last.get(response, size).centre)
+        still.add(response)
+    return sorted(still)
