@@ -44,8 +44,9 @@ from dpreg.privacy.sealed import ExactSums
 _NONE = np.empty(0, dtype=np.int64)
 # Share of the squared mu for the number of rows.
 _COUNT = 0.003
-# Noise in a cell is this share of the rows, for less than so much of the squared mu; and half as
-# much where that is cheaper than twice as much.
+# Noise in a cell is this share of the rows, for less than so much of the squared mu, and a share as
+# quiet as the second where that is cheap.  Without it errors of 130 fits were 1.1 times as long,
+# and 15 of 930 coefficients were off by more than four of them, for 7.
 _CELL_NOISE, _MOST_CELLS = 1 / 40, 0.08
 _QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
 # A column whose scale is less than this share of its centre is looked at more closely, with so many
