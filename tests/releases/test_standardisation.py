@@ -297,14 +297,15 @@ def test_a_constant_response_is_declined_without_errors(method):
     assert sum(fit.released for fit in fits) <= 1
 
 
-@pytest.mark.parametrize("method", ["adassp", "boosted_adassp"])
-def test_a_constant_response_is_fitted_with_errors_as_small(method):
+@pytest.mark.parametrize(("method", "most"), [("adassp", 2e-3), ("boosted_adassp", 2e-2)])
+def test_errors_of_a_constant_response_are_of_the_responses_that_noise_may_hide(method, most):
+    """Others may be 7 away: noise in a mean of these is .006 for all of the budget."""
     data = {"x": np.random.default_rng(1).standard_normal(5000), "y": np.full(5000, 7.0)}
     known = 0
     for seed in range(10):
         fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, method=method, rng=seed)
         known += int(fit.bse.notna().sum())
-        assert not (fit.bse > 1e-2).any()
+        assert not (fit.bse > most).any()
         assert not (np.abs(fit.params - [7.0, 0.0]) > 5 * fit.bse).any()
     # Without a spread of the response one fit in ten has no errors at all.
     assert known >= 16
