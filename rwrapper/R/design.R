@@ -72,10 +72,10 @@ no_such_column <- function(argument, name, columns) {
          else paste0(", which have ", listed(columns)))
 }
 
-# Those with the fewest letters to change, at most two and half of them.
+# Those with the fewest letters to change, at most two and not all of them.
 nearest <- function(name, known) {
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
-  most <- min(2L, nchar(name) %/% 2L)
+  most <- min(2L, nchar(name) - 1L)
   known[distance <= most & distance == min(distance, most)]
 }
 
