@@ -140,10 +140,8 @@ def column_scales(
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
     ]  # fmt: skip
-    few = (
-        share_of_rows((cells if len(searched) else within).sensitivity, units, noise, _HIDDEN)
-        >= spent
-    )
+    counted_cells = cells if len(searched) else within
+    few = share_of_rows(counted_cells.sensitivity, units, noise, _HIDDEN) >= spent
     again = [] if few else lost
     known, more = known_rare(rows, noise, rare, again, units, _TOGETHER - spent)
     # Bounds are believed of those that were not counted.

@@ -55,6 +55,7 @@ class Size:
     scale: float
     cells: int  # In how many cells they were counted; 0: in those of zeros alone.
     most: float = 0.0  # Share of a closer look in one bin.
+    others: bool = False  # Another bin is clear by itself.
 
     def within(self, low: float, high: float) -> Size:
         """Return it between limits that hold."""
@@ -259,10 +260,11 @@ def read_bins(
         first, last = int(inside[0]), int(inside[-1])
     first, last = _with_rest(counts, deviation, first, last)
     weight = np.maximum(counts[first : last + 1], 0.0)
+    others = len(counts) > 1 and clear(np.sort(counts)[[-2]], deviation)
     starts = low + np.arange(first, last + 1) * width
     share, middle = weight / weight.sum(), starts + width / 2
     mean = float(share @ middle)
     deviation = math.sqrt(float(share @ (middle - mean) ** 2) + width**2 / 12)
     ends = float(starts[0]), float(starts[-1] + width)
     scale = max(deviation, (ends[1] - ends[0]) * _RANGE)
-    return Size(*ends, mean, scale, last - first + 1, float(share.max()))
+    return Size(*ends, mean, scale, last - first + 1, float(share.max()), others)
