@@ -12,7 +12,7 @@ What is released, one after another, and what each costs of the squared mu:
   hidden;
 - numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
   rows may be; of amounts, and of a mean, once and with less noise, as few of them have a tail;
-- of a quantile, numbers of rows by residual (.03);
+- of a quantile, numbers of rows by residual (.03 to .12);
 - of a family, a score where slopes of least squares lead (Stein's lemma); of a quantile, three;
 - second moments of rows as long as they are, weighted as the family has them: the curvature; not
   of least squares where rows are hardly longer than before, and noise was little;
