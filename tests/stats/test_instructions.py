@@ -273,3 +273,50 @@ def test_rows_are_short_alone_and_beside_others_where_squares_have_few_bits(use_
     X = np.array([[0.9347, 0.3496], [50.0, 50.0]]) * limit
     alone, beside = (made(X[rows], np.zeros(len(rows)), how)[0][0] for rows in ([0], [0, 1]))
     np.testing.assert_array_equal(alone, beside)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 20])
+def test_votes_are_the_same(each, columns):
+    """However rows lie in memory, and whatever lies beside one."""
+    rng = np.random.default_rng(columns)
+    x, y = rng.standard_normal((203, columns)), rng.standard_normal(203)
+    odd = np.where(rng.random(x.shape) < 0.05, rng.choice(CELLS, x.shape), x)
+    slopes, low = rng.standard_normal(columns), rng.uniform(-4.0, -1.0, (3, columns + 1))
+    low[:, 0] = -np.inf
+    high = rng.uniform(1.0, 9.0, low.shape)
+
+    def votes(x, y):
+        return _core.tail_votes(x, y, slopes, 0.1, low=low, high=high, unit=0.7)
+
+    for table in (x, odd):
+        alone = sum(votes(table[[k]], y[[k]]) for k in range(len(y)))
+        assert np.any(alone)
+        for order in ("C", "F"):
+            laid = np.array(table, order=order)
+            for found in each(lambda t=laid: votes(t, y)):
+                np.testing.assert_array_equal(found, alone)
+
+
+def test_rows_of_a_loss_are_the_same_alone(each):
+    """Responses, weights and what rounding takes off, of rows that are all complete."""
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((53, 12)), rng.standard_normal(53)
+    x[:, 11] = rng.choice([0.0, 0.5, 3.0], 53, p=[0.1, 0.5, 0.4])
+    loss = _core.Loss()
+    loss.kind = _core.LossKind.poisson
+    loss.least_response, loss.most_response = -0.0, 0.5
+    for roles in ({}, {"weight": 11}, {"weight": 11, "given": [10]}):
+        aim = rng.standard_normal(10)
+        how = recipe(list(range(9)), limits=np.inf, row_limit=3.0, aim=aim, loss=loss, **roles)
+
+        def state(first, last, how=how):
+            _, _, q, y_held, _, _, *beside = _core.QuantisedRows(
+                x[first:last], y[first:last], how
+            ).__getstate__()
+            return [q, *(v.view(np.uint64) for v in (y_held, *beside))]
+
+        rows = zip(*(state(k, k + 1) for k in range(53)), strict=True)
+        alone = [np.concatenate(parts) for parts in rows]
+        for together in each(lambda: state(0, 53)):
+            for part, expected in zip(together, alone, strict=True):
+                np.testing.assert_array_equal(part, expected)

@@ -43,9 +43,11 @@ struct RowMaker::Steps {
         }
         Lanes check = Lanes::of(0.0);
         const std::size_t together = maker.adjacent_;
-        for (std::size_t j = 0; j < together; j += kPanel) {
+        for (std::size_t from = 0; from < together; from += Lanes::kSize) {
             // The last ones overlap those before, rather than what is behind a row.
-            gather_panel(rows, std::min(j, together - kPanel), check);
+            const std::size_t j = std::min(from, together - Lanes::kSize);
+            const auto columns = columns_of<Lanes>(rows, maker.how_.columns[0] + j);
+            for (std::size_t i = 0; i < columns.size(); ++i) limit_cells(j + i, columns[i], check);
         }
         for (std::size_t j = together; j < maker.used(); ++j) {
             const auto at =
@@ -64,18 +66,6 @@ struct RowMaker::Steps {
             }
         }
         return odd;
-    }
-
-    /// Gathers kPanel columns next to one another.
-    template <class Lanes>
-    DPREG_INLINE void gather_panel(const std::array<const double*, kMakeRows>& rows, std::size_t j,
-                                   Lanes& check) const {
-        static_assert(kMakeRows == kPanel);
-        std::array<Lanes, kPanel> values;
-        const std::size_t at = maker.how_.columns[0] + j;
-        for (std::size_t r = 0; r < kMakeRows; ++r) values[r] = Lanes::load(rows[r] + at);
-        turn_around(values);
-        for (std::size_t i = 0; i < kPanel; ++i) limit_cells(j + i, values[i], check);
     }
 
     template <class Lanes>
@@ -222,13 +212,30 @@ struct RowMaker::Steps {
         const Lanes check = odd + (share + response + lost) * 0.0;
         const Lanes most = Lanes::of(maker.most_square_);
         const bool all = if_above(squares, maker.most_square_, most, check).zero();
-        if (all && count == kMakeRows && maker.shrunk()) {
-            (share * response - lost).store(to.y + at);
+        if (all && count == kMakeRows && how.given.empty()) {
+            finish_all(share, response, lost, at);
             return;
         }
         for (std::size_t r = 0; r < count; ++r) {
             finish(records[r], {odd[r] == 0.0, share[r], response[r], lost[r], squares[r]}, at + r);
         }
+    }
+
+    /// What `finish` does, of kMakeRows records all of which have rows.
+    template <class Lanes>
+    DPREG_INLINE void finish_all(const Lanes& share, const Lanes& response, const Lanes& lost,
+                                 std::size_t at) const {
+        const Lanes shortened = share * response - lost;
+        if (maker.shrunk()) {
+            shortened.store(to.y + at);
+            return;
+        }
+        const Loss& loss = maker.how_.loss;
+        const Lanes most = Lanes::of(loss.most_response);
+        const Lanes y = below(most, above(response, Lanes::of(loss.least_response)));
+        if_above(share, 0.0, y, shortened).store(to.y + at);
+        if_above(share, 0.0, share, Lanes::of(1.0)).store(to.weights + at);
+        if_above(share, 0.0, 0.0 + lost / share, Lanes::of(0.0)).store(to.given + at);
     }
 
     /// A record of which is known whether it has all its cells, what its row was multiplied by, its

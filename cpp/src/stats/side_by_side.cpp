@@ -39,16 +39,15 @@ struct WritePanels {
         const std::size_t width = columns.size();
         for (std::size_t i = 0; i < count; i += kPanel, to += kPanel * width) {
             Lanes check = Lanes::of(0.0);
-            for (std::size_t panel = 0; panel < width; panel += kPanel) {
+            for (std::size_t from = 0; from < width; from += Lanes::kSize) {
                 // The last ones overlap those before.
-                const std::size_t j = std::min(panel, width - kPanel);
-                std::array<Lanes, kPanel> part;
-                for (std::size_t k = 0; k < kPanel; ++k) {
+                const std::size_t j = std::min(from, width - Lanes::kSize);
+                std::array<Lanes, Lanes::kSize> part;
+                for (std::size_t k = 0; k < part.size(); ++k) {
                     part[k] = Lanes::load(columns[j + k].data + i);
                     check += part[k] * 0.0;
                 }
-                turn_around(part);
-                for (std::size_t r = 0; r < kPanel; ++r) part[r].store(to + r * width + j);
+                write_columns(part, to + j, width);
             }
             for (std::size_t r = 0; r < kPanel; ++r) finite[i + r] = check[r] == 0.0;
         }

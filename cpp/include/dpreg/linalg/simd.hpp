@@ -123,21 +123,27 @@ struct LanesOf {
     }
 
     template <class Number>
-    DPREG_INLINE static LanesOf load(const Number* from) {
+    DPREG_INLINE static Part load_part(const Number* from) {
         using Stored = VectorOf<Number, kSize * sizeof(Number)>;
-        return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
-            const Stored values = reinterpret_cast<const Loose<Stored>*>(from + k * kSize)->values;
-            return converted<Part>(values);
-        });
+        const Stored values = reinterpret_cast<const Loose<Stored>*>(from)->values;
+        return converted<Part>(values);
+    }
+
+    template <class Number>
+    DPREG_INLINE static LanesOf load(const Number* from) {
+        return made([&](std::size_t k) DPREG_INLINE_LAMBDA { return load_part(from + k * kSize); });
+    }
+
+    template <class Number>
+    DPREG_INLINE static void store_part(const Part& values, Number* to) {
+        using Stored = VectorOf<Number, kSize * sizeof(Number)>;
+        reinterpret_cast<Loose<Stored>*>(to)->values = converted<Stored>(values);
     }
 
     /// As integers of so many bits, within which they must be, or as they are.
     template <class Number>
     DPREG_INLINE void store(Number* to) const {
-        using Stored = VectorOf<Number, kSize * sizeof(Number)>;
-        for (std::size_t k = 0; k < kParts; ++k) {
-            reinterpret_cast<Loose<Stored>*>(to + k * kSize)->values = converted<Stored>(part[k]);
-        }
+        for (std::size_t k = 0; k < kParts; ++k) store_part(part[k], to + k * kSize);
     }
 
     DPREG_INLINE double operator[](std::size_t k) const { return part[k / kSize][k % kSize]; }
@@ -227,35 +233,61 @@ struct LanesOf {
 };
 
 /// Turns as many vectors as they have lanes, so that lane i of the j-th becomes lane j of the i-th.
+/// For vectors of 16 bytes: halves of longer ones are not interleaved by one instruction.
 template <class Vector, std::size_t kSize>
 DPREG_INLINE void turn_around(std::array<Vector, kSize>& rows) {
     for (std::size_t done = 1; done < kSize; done *= 2) {
-        std::array<Vector, kSize> next;
+        const std::array<Vector, kSize> from = rows;
         for (std::size_t i = 0; i < kSize / 2; ++i) {
-            next[2 * i] = interleaved<1, kSize, false>(rows[i], rows[i + kSize / 2]);
-            next[2 * i + 1] = interleaved<1, kSize, true>(rows[i], rows[i + kSize / 2]);
+            rows[2 * i] = interleaved<1, kSize, false>(from[i], from[i + kSize / 2]);
+            rows[2 * i + 1] = interleaved<1, kSize, true>(from[i], from[i + kSize / 2]);
         }
-        rows = next;
     }
 }
 
-/// As that, of kPanel lanes.
-template <std::size_t Bytes>
-DPREG_INLINE void turn_around(std::array<LanesOf<Bytes>, kPanel>& rows) {
-    using Lanes = LanesOf<Bytes>;
-    constexpr std::size_t size = Lanes::kSize;
-    std::array<Lanes, kPanel> turned;
-    for (std::size_t top = 0; top < kPanel; top += size) {
-        for (std::size_t part = 0; part < Lanes::kParts; ++part) {
-            std::array<typename Lanes::Part, size> square;
-            for (std::size_t i = 0; i < size; ++i) square[i] = rows[top + i].part[part];
-            turn_around(square);
-            for (std::size_t i = 0; i < size; ++i) {
-                turned[part * size + i].part[top / size] = square[i];
-            }
+/// As that, of vectors of doubles: blocks of 1, 2, ... lanes change places across the diagonal.
+template <std::size_t kUnit = 1, class Vector, std::size_t kSize>
+DPREG_INLINE void turn_square(std::array<Vector, kSize>& rows) {
+    if constexpr (kUnit < kSize) {
+        for (std::size_t i = 0; i < kSize; ++i) {
+            if ((i & kUnit) != 0) continue;
+            const Vector a = rows[i];
+            const Vector b = rows[i + kUnit];
+            rows[i] = interleaved<kUnit, 2 * kUnit, false>(a, b);
+            rows[i + kUnit] = interleaved<kUnit, 2 * kUnit, true>(a, b);
+        }
+        turn_square<2 * kUnit>(rows);
+    }
+}
+
+/// Columns of kPanel rows, as many as a part has lanes: of each row they are next to one another.
+template <class Lanes>
+DPREG_INLINE std::array<Lanes, Lanes::kSize> columns_of(
+    const std::array<const double*, kPanel>& rows, std::size_t at) {
+    std::array<Lanes, Lanes::kSize> columns;
+    for (std::size_t part = 0; part < Lanes::kParts; ++part) {
+        std::array<typename Lanes::Part, Lanes::kSize> square;
+        for (std::size_t i = 0; i < Lanes::kSize; ++i) {
+            square[i] = Lanes::load_part(rows[part * Lanes::kSize + i] + at);
+        }
+        turn_square(square);
+        for (std::size_t i = 0; i < Lanes::kSize; ++i) columns[i].part[part] = square[i];
+    }
+    return columns;
+}
+
+/// The way back: writes these columns of kPanel rows, which are `stride` apart.
+template <class Lanes>
+DPREG_INLINE void write_columns(const std::array<Lanes, Lanes::kSize>& columns, double* to,
+                                std::size_t stride) {
+    for (std::size_t part = 0; part < Lanes::kParts; ++part) {
+        std::array<typename Lanes::Part, Lanes::kSize> square;
+        for (std::size_t i = 0; i < Lanes::kSize; ++i) square[i] = columns[i].part[part];
+        turn_square(square);
+        for (std::size_t i = 0; i < Lanes::kSize; ++i) {
+            Lanes::store_part(square[i], to + (part * Lanes::kSize + i) * stride);
         }
     }
-    rows = turned;
 }
 
 /// `x` within [low, high]; what is not a number becomes `low`.
