@@ -73,6 +73,8 @@ private:
     std::size_t regressors_;
     double limit_;
     double steps_per_unit_;
+    // Not a constant: between constants gcc compares and chooses, in place of one instruction.
+    double most_steps_ = kRowSteps;
     double most_square_;
     double short_square_;       ///< squares up to this are of norms below the limit; -1: none
     bool limited_ = false;      ///< there are limits of cells

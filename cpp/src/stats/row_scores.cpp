@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "dpreg/error.hpp"
 #include "row_residuals.hpp"
@@ -200,10 +201,14 @@ double unit_norm(const Block& rows, const ShortTheta& theta) {
 /// Half octaves above the least.
 std::size_t score_bin(double norm) {
     if (!(norm > 0.0)) return 0;
-    if (std::isinf(norm)) return kScoreBins - 1;
-    int exponent = 0;
-    const double mantissa = std::frexp(norm, &exponent);
-    const int half = 2 * (exponent - 1) + (mantissa >= std::sqrt(0.5) ? 1 : 0);
+    constexpr std::uint64_t fraction = (std::uint64_t{1} << 52) - 1;
+    constexpr std::uint64_t root_half = 0x6a09e667f3bcd;  // the fraction of the root of a half
+    constexpr int bias = 1023;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &norm, sizeof bits);
+    // Of infinity, and of what has fewer bits, it is beyond the ends.
+    const int octave = static_cast<int>(bits >> 52) - bias;
+    const int half = 2 * octave + ((bits & fraction) >= root_half ? 1 : 0);
     const int last = static_cast<int>(kScoreBins) - 1;
     return static_cast<std::size_t>(std::min(std::max(half - kLeastScoreBin, 0), last));
 }

@@ -162,7 +162,7 @@ struct RowMaker::Steps {
     /// rounding takes off their products with the aim.
     template <class Lanes>
     DPREG_INLINE Lanes quantise(const Lanes& share, const Lanes& response, Lanes& lost) const {
-        constexpr double most = kRowSteps;
+        const double most = maker.most_steps_;
         const double limit = maker.how_.response_limit;
         const double unit = maker.limit_ / kRowSteps;
         const double* aim = maker.how_.aim.empty() ? nullptr : maker.how_.aim.data();
