@@ -1,4 +1,4 @@
-"""Sixty typical mistakes, and a table of the message for each.
+"""Typical mistakes, and a table of the message for each.
 
 python tests/mistakes.py > vignettes/messages.md
 """
@@ -106,6 +106,9 @@ MISTAKES = [
         ("dp_plan(df, 3, eps=1)", "n must be an integer", "got a DataFrame"),
         ("dp_glm('y ~ x', df, 1, family='logit')", "family", "write family='binomial'"),
         ("dp_glm('y ~ x', df, 1, family='nb')", "family", "write family='negativebinomial'"),
+        ("dp_glm('y ~ x', df, 1, family='probit')", "family",
+         "write family='binomial' and link='probit'"),
+        ("dp_glm('y ~ x', df, 1, family='multinomial')", "family", "write dp_multinomial()"),
         ("dp_lm('y ~ poly(x, 2)', df, 1)", "formula",
          "write bounds={'x': (low, high)} with public limits, or write poly(x, 2, raw=True)"),
         ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, which makes the result reproducible"),

@@ -1,4 +1,4 @@
-"""Each error that a page about trust lists is a real one.
+"""Each error that a page about trust lists is a real one, and figures are those of reports.
 
 That all pages run, print and draw, and that intervals cover, is tested where the site runs them, in
 docs/test_pages.py.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 import runpy
 from pathlib import Path
 
 import numpy as np
 import pytest
+from audit.mutants import MUTANTS
 
 VIGNETTES = Path(__file__).parents[1] / "vignettes"
 
@@ -80,3 +82,18 @@ def test_low_bits_tell_two_values_apart(errors):
     found = errors["low_bits"]()
     assert found["true"] > 1000
     assert found["the other side"] == 0
+
+
+def test_bounds_of_black_boxes_are_those_of_the_report():
+    page = (VIGNETTES / "privacy_model.py").read_text()
+    report = (VIGNETTES.parent / "tests/audit/report.md").read_text()
+    part = report.split("## Whole calls as black boxes")[1].split("\n## ")[0]
+    measured = re.findall(r" black box +1 +[\de.-]+ +(0\.\d+) +[\d,]+$", part, re.MULTILINE)
+    written = re.findall(r"^# \| `.*\| (0\.\d\d) \|$", page, re.MULTILINE)
+    assert len(written) > 20
+    assert sorted(written) == sorted(f"{float(bound):.2f}" for bound in measured)
+
+
+def test_defects_are_as_many_as_the_page_says():
+    page = (VIGNETTES / "privacy_model.py").read_text()
+    assert f"tests/audit/mutants has {len(MUTANTS)} defects" in page

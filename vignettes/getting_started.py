@@ -91,7 +91,7 @@ print(dpreg.compare({"carat": small, "and shape": more, "and cut": all_of_it}))
 # the private fit, so in units of the privacy part of the standard errors most differences are below
 # 2. That of log(carat) is about 3 in most runs, which is not noise: the relation is not linear, and
 # `boosted_adassp` clips influential rows (see the estimand in the summary), so it estimates another
-# line. `method="tukey"` does not clip.
+# line. `method="tukey"` does not clip, but the median of small fits is a third line then.
 
 # %%
 y = np.log(diamonds["price"].to_numpy(float))

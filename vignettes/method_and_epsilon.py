@@ -77,12 +77,13 @@ print(pd.DataFrame(rows).round(2).to_string(index=False))
 # - `"boosted_adassp"`: score equations from noisy sums, iterated. The narrowest intervals almost
 #   everywhere. It is a Huber-type regression: with skewed errors the clipped estimate may differ
 #   from least squares. Standard errors are robust to heteroscedasticity.
-# - `"adassp"`: normal equations from noisy second moments, with a clipped response; standard errors
-#   are robust too. `dpreg.AdaSSP(cov_type="bootstrap")`, which assumes a constant variance,
+# - `"adassp"`: normal equations from noisy second moments of clipped rows; standard errors are
+#   robust too. `dpreg.AdaSSP(cov_type="bootstrap")`, which assumes a constant variance,
 #   simulates the estimate from the released values and corrects its small bias.
 # - `"tukey"`: the median of many small fits. Needs many rows, a few thousand times d. It does not
 #   clip, standard errors are robust, and a person with a thousand rows (`unit=`) costs no more than
-#   one with a single row.
+#   one with a single row. Where the relation is not linear, or errors are skewed, that median may
+#   differ from one fit to all rows by several standard errors.
 # - `"dpsgd"`, `"frank_wolfe"`: no standard errors; the latter is sparse (`sparse_regression.py`).
 #
 # `"auto"` chooses among the first three by expected prediction error in public simulations.

@@ -121,6 +121,28 @@ def test_bootstrap_through_the_origin_with_nothing_to_see():
     assert np.isfinite(fit.params).all()
 
 
+@pytest.fixture(scope="module")
+def leverage():
+    """Rows of which one in fifty is long and has long errors."""
+    rng, n = np.random.default_rng(1), 20_000
+    x = rng.standard_normal(n) * np.where(rng.random(n) < 0.02, 6.0, 1.0)
+    return {"x": x, "y": x + rng.standard_normal(n) * (1 + 0.5 * np.abs(x))}
+
+
+def test_robust_errors_are_of_rows_as_long_as_those_of_the_estimate(leverage):
+    """The slope has an error of 0.021 to 0.023, clipped or not; constant variance has 0.0079."""
+    fit = dpreg.dp_lm("y ~ x", leverage, 10.0, 1e-6, method="adassp", rng=1)
+    assert 0.015 < fit.bse["x"] < 0.027
+
+
+def test_a_fit_with_inference_says_that_rows_are_clipped(leverage):
+    fit = dpreg.dp_lm("y ~ x", leverage, 1.0, 1e-6, method="adassp", rng=1)
+    assert fit.estimand.name == "clipped least squares"
+    assert 1.0 < fit.estimand.row_limit < 100.0
+    assert "clipped least squares" in str(fit.summary())
+    assert dpreg.DPResults.from_json(fit.to_json()).estimand == fit.estimand
+
+
 @pytest.mark.parametrize(
     "options",
     [

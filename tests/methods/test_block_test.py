@@ -24,6 +24,7 @@ from scipy import special, stats
 import dpreg
 from dpreg import _core
 from dpreg.base.errors import ArgumentError, BudgetError, SchemaError
+from dpreg.calls.block_test import _checked_blocks
 from dpreg.estimation.blocks.block_counts import blocks_of
 from dpreg.estimation.inference.noisy_tests import noisy_binomial_p_value, noisy_binomial_tail
 
@@ -108,6 +109,26 @@ def test_level_and_power():
     assert sum(p <= 0.05 for p in null) <= most
     there = [dpreg.dp_test(t_test, frame(1600, 0.2, s), 1.0, rng=s).pvalue for s in range(100)]
     assert np.mean(np.array(there) <= 0.05) > 0.8
+
+
+@pytest.mark.parametrize(("epsilon", "times", "level"), [(1.0, 5, 0.022), (0.3, 10, 0.039)])
+def test_units_that_power_takes_are_as_many_as_the_docstring_says(epsilon, times, level):
+    """Of a normal statistic with 80% power at 5% without privacy; a fifth less is not enough."""
+    blocks, threshold = _checked_blocks(None, epsilon), 0.2
+    noise = discrete_laplace(np.arange(-400, 401), epsilon)
+    values = np.arange(-400, 401 + blocks)
+    p = np.array([noisy_binomial_p_value(int(v), blocks, threshold, epsilon) for v in values])
+
+    def rejected(probability):
+        counts = stats.binom.pmf(np.arange(blocks + 1), blocks, probability)
+        return np.convolve(counts, noise)[p <= 0.05].sum()
+
+    def power(units):
+        end, shift = stats.norm.isf(threshold / 2), 2.8 * np.sqrt(units / blocks)
+        return rejected(stats.norm.sf(end - shift) + stats.norm.cdf(-end - shift))
+
+    assert power(times) > 0.8 > power(0.8 * times)
+    assert rejected(threshold) == pytest.approx(level, abs=5e-4)
 
 
 def test_what_the_statistic_does_wrong_counts_as_nothing(capsys):

@@ -132,6 +132,19 @@ def test_other_json_is_refused(text):
         dpreg.DPResults.from_json(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"dpreg_results": 7}', "it is of format 7, of another version of dpreg"),
+        ('{"dpreg_moments": 3}', "it has no dpreg_results, but 'dpreg_moments'"),
+        ("{}", "it has no dpreg_results$"),
+    ],
+)
+def test_what_another_document_is_is_said(text, says):
+    with pytest.raises(ValueError, match=says):
+        dpreg.DPResults.from_json(text)
+
+
 def test_result_is_frozen(fit):
     with pytest.raises(AttributeError):
         fit.units = 3

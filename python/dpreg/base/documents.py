@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from dpreg.base.errors import shown
 from dpreg.base.keywords import hinted
 
 
@@ -94,9 +95,13 @@ def parsed(text: str, kind: str, number: int) -> dict[str, Any]:
     if isinstance(text, str) and not text.lstrip().startswith("{"):
         raise ValueError("no JSON; give the text of a file, not its path: Path(name).read_text()")
     data: dict[str, Any] = json.loads(text)
-    if data.pop(kind, None) != number:
-        raise ValueError("another format")
-    return data
+    found = data.pop(kind, None)
+    if found == number:
+        return data
+    if found is not None:
+        raise ValueError(f"it is of format {shown(found)}, of another version of dpreg")
+    other = next((name for name in data if name.startswith("dpreg_")), None)
+    raise ValueError(f"it has no {kind}" + ("" if other is None else f", but {shown(other)}"))
 
 
 @functools.cache

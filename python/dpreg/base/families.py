@@ -6,6 +6,7 @@ Public functions of public numbers; no record comes near them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -13,7 +14,16 @@ import numpy as np
 from scipy import special
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import Choice, Options, closest, leave_out, unusable, write
+from dpreg.base.errors import (
+    Choice,
+    Options,
+    Setting,
+    Words,
+    closest,
+    leave_out,
+    unusable,
+    write,
+)
 from dpreg.base.options import is_number
 
 Loss = Literal[
@@ -259,12 +269,18 @@ def with_link(family: Family, link: object) -> Family:
 
 # What the families are called elsewhere.
 _OTHER_NAMES = {
-    **dict.fromkeys(("logit", "logistic", "bernoulli", "probit", "quasibinomial"), "binomial"),
+    **dict.fromkeys(("logit", "logistic", "bernoulli", "quasibinomial"), "binomial"),
     **dict.fromkeys(("nb", "negbin", "nbinom", "nbinom2"), "negativebinomial"),
     **dict.fromkeys(("normal", "ols", "linear"), "gaussian"),
     **dict.fromkeys(("inverse.gaussian", "inverse_gaussian", "lognormal"), "gamma"),
     **dict.fromkeys(("count", "counts", "quasipoisson"), "poisson"),
     "median": "quantile",
+}
+# Functions that have no family.
+_FUNCTIONS = {
+    **dict.fromkeys(("multinomial", "categorical", "mnlogit", "softmax"), "dp_multinomial()"),
+    **dict.fromkeys(("ordinal", "ordered", "cumulative", "polr"), "dp_ordinal()"),
+    **dict.fromkeys(("cox", "coxph", "survival"), "dp_survival()"),
 }
 
 
@@ -275,15 +291,25 @@ def family_from(family: object) -> Family:
     if family is Quantile or family is NegativeBinomial:
         return Quantile() if family is Quantile else NegativeBinomial()
     known = {**FAMILIES, "quantile": Quantile()}
-    if not isinstance(family, str):
-        meant = closest(type(family).__name__, known)  # an object of statsmodels
-    elif family in known:
+    if isinstance(family, str) and family in known:
         return known[family]
-    else:
-        meant = _OTHER_NAMES.get(family.lower()) or closest(family, known)
     example = Options("family", "quantile", "Quantile", {"q": 0.9})
     wanted = ("one of ", Choice(tuple(known)), " or ", example)
-    robust = ", whose standard errors allow for overdispersion"
-    quasi = (robust,) if isinstance(family, str) and family.startswith("quasi") else ()
-    advice = [] if meant is None else [(*write("family", meant), *quasi)]
-    raise unusable("family", wanted, family, *advice)
+    raise unusable("family", wanted, family, *_meant_by(family, known))
+
+
+def _meant_by(family: object, known: Iterable[str]) -> tuple[Words, ...]:
+    """Return what to write instead of a family that there is not."""
+    if not isinstance(family, str):
+        meant = closest(type(family).__name__, known)  # an object of statsmodels
+        return () if meant is None else (write("family", meant),)
+    name = family.lower()
+    if name in _FUNCTIONS:
+        return (f"write {_FUNCTIONS[name]}, which has this model",)
+    if name in (PROBIT.link, CLOGLOG.link):
+        return ((*write("family", BINOMIAL.name), " and ", Setting("link", name)),)
+    meant = _OTHER_NAMES.get(name) or closest(name, known)
+    if meant is None:
+        return ()
+    robust = (", whose standard errors allow for overdispersion",)
+    return ((*write("family", meant), *(robust if name.startswith("quasi") else ())),)

@@ -56,7 +56,7 @@ def method_for(family: Family, method: Method) -> Method:
         return BoostedAdaSSP(max_rows=method.max_rows)
     others = ("probit", "cloglog")
     link = f" with a {family.link} link" if family.link in others else ""
-    problem = f"{method.name!r} fits no {family.name} family{link}"
+    problem = f"{method.name!r} does not fit a {family.name} family{link}"
     raise ArgumentError("method", problem, ("write ", Setting("method", "auto")))
 
 

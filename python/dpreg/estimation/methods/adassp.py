@@ -16,6 +16,7 @@ from dpreg.data.design import Design
 from dpreg.data.sampling import check_max_rows
 from dpreg.estimation.base import Allowance, Declined, Method, Release, check_size
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
+from dpreg.estimation.inference.estimand import CLIPPED, Estimand
 from dpreg.estimation.inference.normal_equations import NoisyMoments
 from dpreg.estimation.newton.columns import COLUMN_PASSES, column_moments
 from dpreg.estimation.newton.scores import noisy_products, noisy_score_norms, products_limit
@@ -25,8 +26,6 @@ from dpreg.estimation.releases.rows import longest_row, mapped_rows, standardise
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
 
-# Rows of which scores are made are shortened to this many times their expected length.
-_ROW_REACH = 2.0
 # Passes over the rows with inference, at most: robust errors keep rows for two sums.
 _PASSES = SCALING_PASSES + COLUMN_PASSES + 3
 # Part of the share of the scatter that counts the norms of scores.
@@ -43,7 +42,8 @@ class AdaSSP(Method):
     Columns are standardised privately.  The matrix of second moments of regressors and response
     is released once, with Gaussian noise; its eigenvalues are raised to the noise level where
     they are below it, and the normal equations are solved.  With inference, regressors and response
-    are first whitened together by a few noisy matrices, as in `dp_moments`.
+    are first whitened together by a few noisy matrices, as in `dp_moments`, and rows are clipped
+    where noisy counts of their norms say.
 
     Parameters
     ----------
@@ -144,16 +144,18 @@ class AdaSSP(Method):
         moments = NoisyMoments(vectors.T @ found.matrix @ vectors, found.deviation, n)
         back = np.asarray(np.linalg.inv(upper[:width, :width]))
         if self.cov_type == "robust":
-            error = self._robust(begun, back, moments, theta, error)
+            error = self._robust(begun, back, found.reach, moments, theta, error)
         error = error.along(back)
         assumed = "standard errors assume errors of constant variance"
         notes = () if self.cov_type == "robust" else (assumed,)
-        return begun.released(back @ theta, units, error, notes)
+        estimand = Estimand(CLIPPED + "least squares", row_limit=found.reach)
+        return replace(begun.released(back @ theta, units, error, notes), estimand=estimand)
 
     def _robust(
         self,
         begun: Standardised,
         change: Doubles,
+        reach: float,
         moments: NoisyMoments,
         theta: Doubles,
         error: EstimateError,
@@ -161,11 +163,12 @@ class AdaSSP(Method):
         """Release second moments of scores, and put their sandwich in the place of `sampling`.
 
         change, shape (w, w): rows in standard units times it are those of `moments` and `theta`.
+        reach: rows are shortened to this many times their expected length, as in `moments`.
         """
         noise = begun.noise
         rows = mapped_rows(
             begun.design, begun.scales, begun.telling_units, change,
-            _ROW_REACH * math.sqrt(max(len(theta), 1)), kept=True,
+            reach * math.sqrt(max(len(theta), 1)), kept=True,
         )  # fmt: skip
         norms = noisy_score_norms(
             rows, theta, "norms of scores", noise, noise.share(_NORMS * self.scatter_share)
