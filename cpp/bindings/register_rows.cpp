@@ -124,6 +124,7 @@ void register_quantised(py::module_& m) {
     m.attr("SCORE_BINS") = kScoreBins;
     m.def("gradient_sensitivity", &gradient_sensitivity, "width"_a);
     m.def("curvature_sensitivity", &curvature_sensitivity, "width"_a);
+    m.def("followed_curvature_sensitivity", &followed_curvature_sensitivity, "width"_a);
     py::class_<Standardisation>(m, "Standardisation")
         .def(py::init<>())
         .def_readwrite("columns", &Standardisation::columns)
@@ -175,7 +176,16 @@ void register_quantised(py::module_& m) {
         .def("curvature", &limited_matrix<&QuantisedRows::curvature>, "theta"_a, "limit"_a)
         .def("score_norms", &QuantisedRows::score_norms, "theta"_a, Released())
         .def("score_products", &limited_matrix<&QuantisedRows::score_products>, "theta"_a,
-             "limit"_a);
+             "limit"_a)
+        .def(
+            "followed_curvature",
+            [](const QuantisedRows& rows, const std::vector<double>& theta, double stop,
+               double limit, std::size_t leading) {
+                const auto sums = without_gil(
+                    [&] { return rows.followed_curvature(theta, stop, limit, leading); });
+                return to_matrix(sums, leading, leading);
+            },
+            "theta"_a, "stop"_a, "limit"_a, "leading"_a);
     m.def(
         "mapped_gram",
         [](const MatrixView& x, const VectorView& y, const Standardisation& how) {

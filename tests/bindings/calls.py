@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 
 import numpy as np
@@ -55,6 +56,8 @@ def sums_of(rows):
         gradient, squares = rows.round(at, 1.5)
         yield from (gradient, [squares], rows.score(at, 2.0), rows.curvature(at, 2.0))
         yield from (rows.score_norms(at), rows.score_products(at, 1e-3))
+        with contextlib.suppress(ValueError):  # of other losses
+            yield rows.followed_curvature(at, 2.0, 1e-3, rows.width // 2)
     yield from (rows.gram(), [rows.rows, rows.bytes, rows.width, rows.limit])
 
 
@@ -220,6 +223,7 @@ def scalar_calls():
         yield from (_core.score_sensitivity(width), _core.curvature_sensitivity(width))
         yield from (
             _core.score_products_sensitivity(width),
+            _core.followed_curvature_sensitivity(width),
             _core.tail_votes_sensitivity(width + 2),
         )
     for l1 in (5e-324, 1.0, 1e308):

@@ -114,6 +114,75 @@ def test_no_unit_moves_scores_by_more_than_one_row_may(weights, theta):
     assert largest > 0.99 * SCORE_STEPS or np.isnan(theta[0])
 
 
+def followed(x, y, stop, limit, weight=1.0):
+    """What a unit adds to the curvature: nothing if its score stops."""
+    if np.linalg.norm(walked(x, y, stop)) > 0.98 * stop:
+        return np.zeros((2, 2))
+    found = np.zeros((2, 2))
+    for slope, log_exposure in x:
+        row = np.array([1.0, slope])
+        row *= min(1.0, 4.0 / np.linalg.norm(row))
+        found += np.outer(row, row) * math.exp(THETA[0] + THETA[1] * slope + log_exposure)
+    return found * min(1.0, limit**2 / np.trace(found))
+
+
+@pytest.mark.parametrize("limit", [1.5, 30.0])
+def test_the_followed_curvature_is_that_of_units_whose_score_does_not_stop(limit, use_threads):
+    x, y, offsets = units(60)
+    rows = _core.QuantisedRows(x, y, recipe(), offsets, list(range(60)))
+    each = [followed(x[a:b], y[a:b], 2.5, limit) for a, b in itertools.pairwise(offsets)]
+    assert 3 < sum(not one.any() for one in each) < len(each) - 3
+    for leading in (2, 1):
+        again = []
+        for threads in (1, 2, 3):
+            use_threads(threads)
+            again.append(rows.followed_curvature(THETA, 2.5, limit, leading))
+        np.testing.assert_array_equal(again, [again[0]] * 3)
+        if leading == 2 or limit > 10:
+            wanted = np.sum(each, axis=0)[:leading, :leading]
+            found = again[0] * (limit / STEPS) ** 2
+            np.testing.assert_allclose(found, wanted, atol=1e-3 * limit**2)
+    with pytest.raises(ValueError, match="leading"):
+        rows.followed_curvature(THETA, 2.5, limit, 3)
+    with pytest.raises(ValueError, match="counting"):
+        _core.QuantisedRows(x, y, recipe("poisson")).followed_curvature(THETA, 2.5, limit, 2)
+
+
+def test_the_followed_curvature_is_minus_the_derivative_of_scores_that_do_not_stop():
+    x, y, offsets = units(400)
+    rows = _core.QuantisedRows(x, y, recipe(), offsets, list(range(400)))
+    found = rows.followed_curvature(THETA, 1e4, 1e2, 2) * (1e2 / STEPS) ** 2
+    step = 1e-4
+    for j in range(2):
+        ends = [rows.score(np.add(THETA, sign * step * np.eye(2)[j]), 1e4) * (1e4 / SCORE_STEPS)
+                for sign in (-1, 1)]  # fmt: skip
+        np.testing.assert_allclose(-np.subtract(ends[1], ends[0]) / 2 / step, found[j], rtol=0.01)
+
+
+@pytest.mark.parametrize("weights", [{}, {"weight": 1, "most_weight": 1e300}])
+@pytest.mark.parametrize("theta", [THETA, [1e308, 1.0], [np.nan, 0.0]])
+@pytest.mark.parametrize(("stop", "limit"), [(3.0, 0.7), (1e300, 1e-3), (1e300, 5e-324)])
+def test_no_unit_moves_the_followed_curvature_by_more_than_is_said(weights, theta, stop, limit):
+    x, y, offsets = units(30)
+    how, largest = recipe(**weights), 0.0
+    before = _core.QuantisedRows(x, y, how, offsets, list(range(30)))
+    for leading in (0, 1, 2):
+        sums = before.followed_curvature(theta, stop, limit, leading)
+        most = _core.followed_curvature_sensitivity(leading)
+        for a, b, c in itertools.product(CELLS, CELLS, [0.0, 1.0, np.nan]):
+            for size in (1, 9):
+                more = np.tile([a, b], (size, 1)) * np.linspace(1, -0.3, size)[:, None]
+                after = _core.QuantisedRows(
+                    np.vstack([x, more]), np.append(y, [c] * size), how,
+                    [*offsets, 30 + size], list(range(30 + size)),
+                )  # fmt: skip
+                moved = after.followed_curvature(theta, stop, limit, leading) - sums
+                change = float(np.linalg.norm(moved.astype(float)))
+                assert change <= most
+                largest = max(largest, change / most)
+    assert largest > 0.99 or np.isnan(theta[0]) or theta[0] > 1e3 or weights
+
+
 def test_what_is_left_out_has_mean_zero():
     """Exponential times, a hazard exp(.6 x): clipped scores have another mean at the truth."""
     rng = np.random.default_rng(11)

@@ -184,6 +184,17 @@ public:
     ///          `gram`.
     std::vector<std::int64_t> score_products(const std::vector<double>& theta, double limit) const;
 
+    /// Minus the derivative of `score` with the counting loss and limit `stop`, along the first
+    /// `leading` coordinates: the sum of e^eta q q' over the rows of units whose score does not
+    /// stop; that of the others is nearly 0, and left out.  The part of a unit is shrunk to a trace
+    /// of `limit`^2, in steps of (limit / kRowSteps)^2, leading x leading.
+    ///
+    /// Domain   theta of size width(); stop, limit > 0; leading <= width(); the counting loss.
+    /// Privacy  none by itself; followed_curvature_sensitivity(leading) by unit, in the norm named
+    ///          at `gram`.
+    std::vector<std::int64_t> followed_curvature(const std::vector<double>& theta, double stop,
+                                                 double limit, std::size_t leading) const;
+
 private:
     /// Each row is a unit.
     bool single() const { return parts_.offsets.empty(); }
@@ -218,6 +229,9 @@ double gram_sensitivity(std::size_t width);
 
 /// Largest change of the curvature by one row, in the norm named at `gram`.
 double curvature_sensitivity(std::size_t width);
+
+/// Largest change of the followed curvature of `width` coordinates by one unit, in that norm.
+double followed_curvature_sensitivity(std::size_t width);
 
 /// Largest l2 change of the gradient by one row.
 double gradient_sensitivity(std::size_t width);

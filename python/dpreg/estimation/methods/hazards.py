@@ -8,9 +8,11 @@ What is released, and of the squared mu:
   coordinates in which these have unit spread;
 - a table of events and of who was censored, by interval (.04): baseline hazards to start from;
 - second moments of covariates and intervals over events: where the model holds, they are the
-  curvature at the root, wherever it is.  Where the logarithm of the hazard is not linear they are
-  not: standard errors of two studies were .81 (age) to 1.13 times what they should have been;
-- scores of persons, and second moments of these, as `newton/fit.py` has them.
+  curvature at the root, wherever it is;
+- scores of persons, and second moments of these, as `newton/fit.py` has them;
+- where there are events enough, the curvature of these scores at their root (.1 of what they have):
+  where the logarithm of the hazard is not linear it is another one, with which standard errors of
+  age in three studies of 5,000 persons grew from .70 to .95 of the deviation of estimates.
 """
 
 from __future__ import annotations

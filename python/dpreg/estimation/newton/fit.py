@@ -40,8 +40,9 @@ from dpreg.estimation.newton.curvature import (
     measured,
     score_rows,
 )
-from dpreg.estimation.newton.errors import Fit, bent, followed, newton_errors, with_products
+from dpreg.estimation.newton.errors import Fit, bent, newton_errors, with_products
 from dpreg.estimation.newton.first_counts import NORMS, asking, begun_at_quantile, first_norms
+from dpreg.estimation.newton.followed import followed, followed_curvature, for_followed
 from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.limits import Limits, of_few
@@ -137,10 +138,15 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
     rounds = Rounds(rows, path, n, begun.noise, limits, model)
-    newton_known(rounds, left_for_scores(begun))
+    share = for_followed(begun, model)
+    newton_known(rounds, left_for_scores(begun) - share)
     fit = with_products(rounds, 0.0)
-    share = followed(fit, n)
-    path.curvature = share @ path.curvature @ share
+    left = followed(fit, n)
+    path.curvature = left @ path.curvature @ left
+    if not share:
+        return fit
+    fit = replace(fit, expected=path.curvature)
+    path.settle(followed_curvature(rounds, share))
     return fit
 
 

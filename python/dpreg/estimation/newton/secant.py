@@ -100,6 +100,7 @@ class Path:
         self._bent, self._still, self._squares = bent, still, sizes**2
         self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
         self._first, self._surprises = doubt + _BENT**2, list[float]()
+        self._measured = False  # The curvature was, where `theta` is.
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
@@ -126,7 +127,7 @@ class Path:
     @property
     def unsettled(self) -> NDArray[np.bool_]:
         """Where the score hardly falls however far `theta` goes: clipped rows hold it up."""
-        if len(self.observations) < 2:
+        if len(self.observations) < 2 or self._measured:
             return np.zeros(len(self.theta), dtype=bool)
         before, last = self.observations[-2:]
         clear = np.abs(before.score) > _CLEAR * before.deviation
@@ -168,6 +169,11 @@ class Path:
         least = min(max(float(np.linalg.eigvalsh(after)[0]), _FLATTEST), _LEAST)
         values, vectors = np.linalg.eigh(changed)
         self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
+
+    def settle(self, curvature: Doubles) -> None:
+        """Go to where scores lead with this curvature, which was measured there: they do fall."""
+        self.curvature, self._measured = curvature, True
+        self._combine()
 
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""

@@ -20,7 +20,7 @@ from dpreg.data.spool import Spool
 from dpreg.privacy.sealed import ExactSums, Sealed, opened
 
 # Sums over units, not over rows.
-_OF_UNITS = {"score", "score_norms", "score_products"}
+_OF_UNITS = {"score", "score_norms", "score_products", "followed_curvature"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +232,22 @@ class MappedRows:
         """Return the upper triangle of `_core.QuantisedRows.score_products`."""
         return self._upper("score_products", _core.score_products_sensitivity, theta, limit)
 
-    def _upper(self, name: str, sensitivity: Callable[[int], float], *arguments: Any) -> ExactSums:
+    def followed_curvature(
+        self, theta: Doubles, stop: float, limit: float, leading: int
+    ) -> ExactSums:
+        """Return the upper triangle of `_core.QuantisedRows.followed_curvature`."""
+        sensitivity, arguments = _core.followed_curvature_sensitivity, (theta, stop, limit, leading)
+        return self._upper("followed_curvature", sensitivity, *arguments, width=leading)
+
+    def _upper(
+        self,
+        name: str,
+        sensitivity: Callable[[int], float],
+        *arguments: Any,
+        width: int | None = None,
+    ) -> ExactSums:
         of_units = name in _OF_UNITS and self._design.by_unit
-        bound = sensitivity(self.width)
+        bound = sensitivity(self.width if width is None else width)
         seal = functools.partial(_triangle, sensitivity=bound, of_units=of_units)
         return self._total(seal, name, *arguments)
 

@@ -1,0 +1,98 @@
+"""The curvature of scores that stop at their limit, once they are at their root."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpreg.base.arrays import Doubles
+from dpreg.estimation.newton.curvature import left_for_scores
+from dpreg.estimation.newton.errors import Fit
+from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.rounds import Rounds
+from dpreg.estimation.newton.scores import noisy_products
+from dpreg.estimation.standardised import Standardised
+
+# Scores that stop have less curvature by about this share, and are left with the second at least.
+_FEWER, _LEAST_FOLLOWED = 0.05, 0.8
+# Of what scores have, the share of the curvature at the root; not where its noise would be more
+# than the second, as a share of it, which is about what models are wrong by.
+_SHARE, _WRONG = 0.1, 0.25
+# nor with fewer events, of which it has as large a sampling error: .944 of intervals of 800 persons
+# with 280 at eps = 20 covered with it and without.
+_EVENTS = 500.0
+# The part of a person has a trace of no more than so many times the typical one, and of more, up to
+# the second, where noise stays below the last.
+_LEAST_TRACE, _MOST_TRACE, _QUIET = 4.0, 16.0, 0.05
+# It is between these, as shares of what was expected.
+_FLATTEST, _STEEPEST = 0.1, 10.0
+
+
+def for_followed(begun: Standardised, model: Linearised) -> float:
+    """Return the share of the squared mu for `followed_curvature`; 0: it would be mostly noise."""
+    own = ~model.found.levels
+    typical = float((model.found.sizes[own] ** 2).sum())
+    share, events = _SHARE * left_for_scores(begun), begun.scales.units
+    noise = _LEAST_TRACE * typical / events / begun.noise.share(share)
+    return share if events > _EVENTS and 0 < noise < _WRONG else 0.0
+
+
+def followed_curvature(rounds: Rounds, share: float) -> Doubles:
+    """Release the curvature of scores that stop, where the path has come to.
+
+    Second moments over events are the curvature where the model holds.  Where it does not, that of
+    a person is the sum over time of rows weighted by hazards, and nearly 0 if the score stops: it
+    is at its limit then, wherever the root is.  Of nine public studies, as populations, errors by
+    second moments over events were .3 to 1.6 of those of the sandwich, and .92 to 1.05 by this.
+
+    share: of the squared mu.
+
+    Privacy
+    -------
+    guarantee : share mu^2 of `rounds.noise`
+    proof : hazards.md
+    """
+    path, noise, found, n = rounds.path, rounds.noise, rounds.model.found, rounds.units
+    count = int((~found.levels).sum())  # These come first.
+    sizes, mu = found.sizes[:count], noise.share(share)
+    typical = float(sizes @ sizes)
+    trace = min(max(_LEAST_TRACE * typical, _QUIET * n * mu), _MOST_TRACE * typical)
+    at, limit = path.theta / found.sizes, math.sqrt(trace)
+    sums = rounds.rows.followed_curvature(at, rounds.limits.limit, limit, count)
+    seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
+    back = n * np.outer(sizes, sizes)
+    before = path.curvature[:count, :count]
+    weight = 1 / (1 + (deviation / back / _WRONG) ** 2)
+    root = np.linalg.cholesky(before)
+    by = np.linalg.inv(root)
+    values, vectors = np.linalg.eigh(by @ (before + weight * (seen / back - before)) @ by.T)
+    vectors = root @ vectors
+    curvature = path.curvature.copy()
+    curvature[:count, :count] = (vectors * np.clip(values, _FLATTEST, _STEEPEST)) @ vectors.T
+    return curvature
+
+
+def followed(fit: Fit, units: float) -> Doubles:
+    """Return the root of the share of the curvature that is left where scores stop at their limit.
+
+    It is that of their second moments, without which intervals of 20,000 persons covered in .88.
+    Long rows stop first: with one share for all coordinates, 60 fits of 20,000 persons were from
+    those without noise 1.6 times as far as they said in a normal covariate, and .55 times in one
+    of two values.
+    """
+    assert fit.products is not None
+    own = ~fit.model.found.levels
+    count = int(own.sum())
+    if not count:
+        return np.eye(len(own))
+    seen = fit.products[np.ix_(own, own)] / units
+    noise, mean = fit.deviation / units, float(np.trace(seen)) / count
+    of_mean, of_each = (_FEWER**2 / (_FEWER**2 + noise**2 / of) for of in (count, 1))
+    share = 1 + of_mean * (min(max(mean, _LEAST_FOLLOWED), 1.0) - 1)
+    apart = of_each * (seen - mean * np.eye(count))
+    values, vectors = np.linalg.eigh(share * np.eye(count) + apart)
+    root = math.sqrt(share) * np.eye(len(own))
+    held = np.sqrt(np.clip(values, _LEAST_FOLLOWED, 1.0))
+    root[np.ix_(own, own)] = (vectors * held) @ vectors.T
+    return root
