@@ -17,7 +17,7 @@ import dpreg
 from dpreg import _core
 from dpreg.data.periods import Periods, RowsOfPeriods
 from dpreg.estimation.methods import hazards
-from dpreg.estimation.newton.followed import followed
+from dpreg.estimation.newton.at_root import followed
 from dpreg.estimation.newton.tilted import tilted_start
 from dpreg.estimation.newton.working_model import CONSTANT_LOSS
 from dpreg.estimation.releases.exits import ExitCounts, ExitTable

@@ -246,10 +246,10 @@ def _flattened(fit: Fit, change: Doubles, of: Groups | None, apart: Doubles) -> 
     return times
 
 
-def with_products(rounds: Rounds, top: float) -> Fit:
-    """Release second moments of scores where the path ended."""
+def with_products(rounds: Rounds, top: float, share: float = PRODUCTS) -> Fit:
+    """Release second moments of scores where the path ended, for a share of the squared mu."""
     noise, model, limits = rounds.noise, rounds.model, rounds.limits
-    mu, usual = noise.share(PRODUCTS), max(PRODUCT_NORMS * limits.norm, limits.narrowest)
+    mu, usual = noise.share(share), max(PRODUCT_NORMS * limits.norm, limits.narrowest)
     tailed = not model.family.standardised and not model.family.events
     loud = _TAILED_NOISE if tailed else PRODUCT_NOISE
     quiet = math.sqrt(loud * mu * limits.squares / max(model.found.squares, 1))

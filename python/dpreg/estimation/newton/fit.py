@@ -18,6 +18,8 @@ What is released, one after another, and what each costs of the squared mu:
   of least squares where rows are hardly longer than before, and noise was little;
 - scores, from the first of which on each step corrects the curvature along it, until what is wrong
   with the curvature is small beside the noise of the last, which gets all that is left;
+- of events of 0 and 1, the curvature where scores ended, if they say that it is flatter there than
+  where it was measured;
 - second moments of scores, for standard errors.
 """
 
@@ -32,7 +34,15 @@ from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError, plausible_moments
 from dpreg.estimation.inference.estimand import CLIPPED, Estimand
+from dpreg.estimation.newton.at_root import (
+    curvature_there,
+    followed,
+    followed_curvature,
+    for_followed,
+    is_flatter,
+)
 from dpreg.estimation.newton.curvature import (
+    PRODUCTS,
     expected,
     is_measured,
     left_for_scores,
@@ -42,7 +52,6 @@ from dpreg.estimation.newton.curvature import (
 )
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors, with_products
 from dpreg.estimation.newton.first_counts import NORMS, asking, begun_at_quantile, first_norms
-from dpreg.estimation.newton.followed import followed, followed_curvature, for_followed
 from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.limits import Limits, of_few
@@ -245,7 +254,10 @@ def _rounds(
     rounds = _walk(begun, model, rows, first, _MEASURED, seen)
     rounds.limits = replace(first, groups=asking(model, rounds.groups))
     newton(rounds, left_for_scores(begun))
-    return with_products(rounds, top)
+    if not is_flatter(rounds):
+        return with_products(rounds, top)
+    rounds.path.curvature = curvature_there(rounds)
+    return with_products(rounds, top, PRODUCTS / 2)
 
 
 def estimand(

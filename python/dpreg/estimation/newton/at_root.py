@@ -1,4 +1,4 @@
-"""The curvature of scores that stop at their limit, once they are at their root."""
+"""The curvature of scores where they came to their root."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.newton.curvature import left_for_scores
+from dpreg.estimation.newton.curvature import PRODUCTS, left_for_scores
 from dpreg.estimation.newton.errors import Fit
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.rounds import Rounds
@@ -22,6 +22,8 @@ _SHARE, _WRONG = 0.1, 0.25
 # nor with fewer events, of which it has as large a sampling error: .944 of intervals of 800 persons
 # with 280 at eps = 20 covered with it and without.
 _EVENTS = 500.0
+# That of events of 0 and 1 is measured where scores say that it is less than this.
+_FLATTER = 0.85
 # The part of a person has a trace of no more than so many times the typical one, and of more, up to
 # the second, where noise stays below the last.
 _LEAST_TRACE, _MOST_TRACE, _QUIET = 4.0, 16.0, 0.05
@@ -36,6 +38,40 @@ def for_followed(begun: Standardised, model: Linearised) -> float:
     share, events = _SHARE * left_for_scores(begun), begun.scales.units
     noise = _LEAST_TRACE * typical / events / begun.noise.share(share)
     return share if events > _EVENTS and 0 < noise < _WRONG else 0.0
+
+
+def is_flatter(rounds: Rounds) -> bool:
+    """Whether to measure the curvature of events of 0 and 1 once more, for errors.
+
+    Where means come near 0 along a part of a spline, rows there have hardly any.  Of 45 fits of
+    made-up and real tables that this changed .94 to .96 of intervals covered, for .92, and none was
+    off by more than 4 errors, for 4.  Where coefficients followed it too, .90 to .94 did.  Levels
+    have that of their groups.
+    """
+    path, found, noise = rounds.path, rounds.model.found, rounds.noise
+    typical = float(found.sizes @ found.sizes)
+    loud = noise.rows * _LEAST_TRACE * typical / rounds.units / noise.share(PRODUCTS / 2)
+    flatter = float(np.linalg.eigvalsh(path.curvature)[0]) < _FLATTER
+    may = rounds.model.family.name == "binomial" and rounds.steps_left > 0
+    return may and flatter and loud < _WRONG and not found.levels.any()
+
+
+def curvature_there(rounds: Rounds) -> Doubles:
+    """Release the curvature where the path has come to, for half of the share of products.
+
+    Privacy
+    -------
+    guarantee : PRODUCTS / 2 mu^2 of `rounds.noise`
+    proof : newton.md
+    """
+    path, noise, found, n = rounds.path, rounds.noise, rounds.model.found, rounds.units
+    mu, typical = noise.share(PRODUCTS / 2), float(found.sizes @ found.sizes)
+    quiet = _QUIET * n * mu / noise.rows
+    limit = math.sqrt(min(max(_LEAST_TRACE * typical, quiet), _MOST_TRACE * typical))
+    sums = rounds.rows.curvature(path.theta / found.sizes, limit)
+    seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
+    back = n * np.outer(found.sizes, found.sizes)
+    return blended(path.curvature, seen / back, deviation / back)
 
 
 def followed_curvature(rounds: Rounds, share: float) -> Doubles:
@@ -62,15 +98,23 @@ def followed_curvature(rounds: Rounds, share: float) -> Doubles:
     sums = rounds.rows.followed_curvature(at, rounds.limits.limit, limit, count)
     seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
     back = n * np.outer(sizes, sizes)
-    before = path.curvature[:count, :count]
-    weight = 1 / (1 + (deviation / back / _WRONG) ** 2)
+    curvature = path.curvature.copy()
+    before = curvature[:count, :count]
+    curvature[:count, :count] = blended(before, seen / back, deviation / back)
+    return curvature
+
+
+def blended(before: Doubles, seen: Doubles, deviation: Doubles) -> Doubles:
+    """Return a curvature from what it was thought to be, and was seen to be with noise.
+
+    All: shape (k, k).
+    """
+    weight = 1 / (1 + (deviation / _WRONG) ** 2)
     root = np.linalg.cholesky(before)
     by = np.linalg.inv(root)
-    values, vectors = np.linalg.eigh(by @ (before + weight * (seen / back - before)) @ by.T)
+    values, vectors = np.linalg.eigh(by @ (before + weight * (seen - before)) @ by.T)
     vectors = root @ vectors
-    curvature = path.curvature.copy()
-    curvature[:count, :count] = (vectors * np.clip(values, _FLATTEST, _STEEPEST)) @ vectors.T
-    return curvature
+    return np.asarray((vectors * np.clip(values, _FLATTEST, _STEEPEST)) @ vectors.T)
 
 
 def followed(fit: Fit, units: float) -> Doubles:

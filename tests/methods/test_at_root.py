@@ -1,4 +1,4 @@
-"""The curvature of scores of persons at their root: what a person moves, and what errors become."""
+"""The curvature of scores at their root: what a person moves, and what errors become."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from unsealed import opened
+from unsealed import arrays_of, opened
 
 import dpreg
 from dpreg import _core
 from dpreg.data.design import Design, Terms, Units
-from dpreg.estimation.newton import followed
+from dpreg.estimation.newton import at_root, fit
 from dpreg.estimation.releases.quantised import MappedRows, Recipe, RowLoss
 
 CUTS = np.arange(1.0, 5.0)
@@ -36,8 +36,8 @@ def exact(data):
     event = data["event"][person] & (data["time"][person] <= CUTS[k])
     X = np.column_stack([data["x"][person], k[:, None] == np.arange(len(CUTS))]).astype(float)
     model = sm.GLM(event.astype(float), X, family=sm.families.Poisson(), offset=np.log(stay))
-    fit = model.fit(cov_type="cluster", cov_kwds={"groups": person})
-    return fit.params[0], fit.bse[0]
+    found = model.fit(cov_type="cluster", cov_kwds={"groups": person})
+    return found.params[0], found.bse[0]
 
 
 def test_errors_are_those_of_a_hazard_that_is_not_loglinear(monkeypatch):
@@ -45,8 +45,8 @@ def test_errors_are_those_of_a_hazard_that_is_not_loglinear(monkeypatch):
     coefficient, error = exact(data)
 
     def found():
-        fit = dpreg.dp_survival("Surv(time, event) ~ x", data, 200.0, cuts=CUTS, rng=2)
-        return fit.params["x"], fit.bse["x"]
+        made = dpreg.dp_survival("Surv(time, event) ~ x", data, 200.0, cuts=CUTS, rng=2)
+        return made.params["x"], made.bse["x"]
 
     slope, its = found()
     assert abs(slope - coefficient) < 0.5 * error
@@ -62,7 +62,7 @@ def test_it_is_not_asked_for_where_it_would_be_noise_or_of_few_events():
 
     def share(events, mu):
         scales, noise = SimpleNamespace(units=events), SimpleNamespace(share=lambda f: mu * f**0.5)
-        return followed.for_followed(
+        return at_root.for_followed(
             SimpleNamespace(scales=scales, noise=noise, left=0.55, tail_share=0.0), model
         )
 
@@ -99,3 +99,27 @@ def test_a_unit_moves_it_by_its_sensitivity_at_most():
             moved = (opened(whole) - opened(triangle(unit != left, stop, limit))) * whole.weights
             largest = max(largest, float(np.linalg.norm(moved)))
     assert 0.9 * whole.sensitivity < largest <= whole.sensitivity
+
+
+def test_errors_of_a_spline_are_those_of_its_end_where_hardly_any_row_has_an_event(monkeypatch):
+    def begun(of, start, real=fit.newton_errors):
+        seen.append(start.design)
+        return real(of, start)
+
+    def ratios(seed):
+        """Errors of coefficients over those without noise."""
+        rng = np.random.default_rng(seed)
+        x = 30 * rng.beta(1.2, 1.5, 10_000)
+        predictor = np.where(x < 8, -6 + 0.6 * x, -1.6 + 0.05 * x)
+        y = (rng.random(len(x)) < 1 / (1 + np.exp(-predictor))).astype(float)
+        found = dpreg.dp_glm("y ~ bs(x, df=4)", {"x": x, "y": y}, 20.0, 1e-6, family="binomial",
+                             bounds={"x": (0, 30)}, rng=seed)  # fmt: skip
+        X, response = arrays_of(seen[-1])[:2]
+        exact = sm.Logit(response, sm.add_constant(X)).fit(disp=0, cov_type="HC0")
+        return found.bse.to_numpy()[1:] / exact.bse[1:]
+
+    seen = []
+    monkeypatch.setattr(fit, "newton_errors", begun)
+    assert all(0.8 < ratio < 1.25 for seed in range(3) for ratio in ratios(seed))
+    monkeypatch.setattr(fit, "is_flatter", lambda rounds: False)
+    assert ratios(0).max() < 0.8
