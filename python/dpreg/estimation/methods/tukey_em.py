@@ -70,7 +70,11 @@ class TukeyEM(Method):
     a binomial or Poisson family a fit by Firth's (1993) bias-reduced method.  After a private
     test that this is safe, a point of large Tukey depth among the fits (coordinate by
     coordinate) is released.  No bounds on the data are needed.  Where the model is misspecified
-    or errors are skewed, this median of small fits may differ from one fit to all rows.
+    or errors are skewed, this median of small fits may differ from one fit to all rows.  Of a
+    binomial family it does where slopes are large: Firth's method corrects the mean of a small fit,
+    whose median is nearer to 0.  With a slope of 1 per standard deviation of the regressor 72 to
+    83% of 60 intervals of 95% held it (20,000 and 50,000 rows), with 1.5 45 to 68%, and with 0.5 90
+    to 93%.  `BoostedAdaSSP` has no such bias.
 
     Parameters
     ----------
