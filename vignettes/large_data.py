@@ -124,11 +124,8 @@ assert partitioned.to_json() == fit.to_json()
 # With the first two lines partitions stay where they are, except for `"dpsgd"` and units; all
 # others bring the rows to this process.
 #
-# The following figures are those of an earlier version, which made three times as many passes; they
-# have not been measured again. The file of `tests/benchmarks/bench_large.py` has 88 bytes per row
-# for 10 regressors. With `memory=1e9` and two idle processors, a fit to 100 million rows took 43 to
-# 50 s in five runs and at most 1.3 GB of memory. DuckDB took 9.5 to 12 s for the means and products
-# of the same columns with the file in memory, and 18 to 25 s without. So a fit took 4.0 to 4.7
-# times as long as the plain sums; with 10 million rows, 3.7 to 4.3 times. Nearly half of the time
-# was spent on writing 12 GB of temporary files. Time is proportional to the number of rows: 1,000
-# million rows should take about 8 minutes.
+# The file of `tests/benchmarks/bench_large.py` has 88 bytes per row for 10 regressors. With
+# `memory=1e9` and two idle processors, a fit to 100 million rows took 49 and 50 s in two runs and
+# at most 1.3 GB of memory: 1.9 and 2.0 times as long as DuckDB took for the means and products of
+# the same columns. With 10 million rows it was 5 s, 2.0 to 2.3 times. Time is proportional to the
+# number of rows: 1,000 million rows should take about 9 minutes.
