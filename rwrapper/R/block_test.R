@@ -7,8 +7,7 @@
 #' noise, and its distribution is known exactly. No bounds are needed, and no `delta`.
 #'
 #' Blocks and noise reduce the power: at `eps = 1` a two-sided test with 80% power at the 5% level needs
-#' about five times as many units as without privacy. The noisy count is a whole number, so a true hypothesis is
-#' rejected less often than the level says: in 2.2% of tests at the 5% level.
+#' about four times as many units as without privacy.
 #'
 #' @param statistic A function of a data frame, the rows of one block, that returns a p-value which is
 #'   valid there: `function(d) t.test(d$x)$p.value`. It is given the records themselves, and that is

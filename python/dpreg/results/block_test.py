@@ -22,6 +22,9 @@ class DPTest(Saved):
         Of the statistic.
     count : int
         Noisy number of blocks with a p-value of at most `threshold`.
+    fraction : float
+        Added to `count` for `pvalue`: drawn between 0 and 1, whatever the data are.  Without it no
+        test of a whole number would have the level 5%.
     blocks : int
     threshold : float
     privacy : Certificate
@@ -36,10 +39,11 @@ class DPTest(Saved):
     True
     """
 
-    _document = ("this is not a test", "dpreg_test", 2)
+    _document = ("this is not a test", "dpreg_test", 3)
 
     name: str
     count: int
+    fraction: float
     blocks: int
     threshold: float
     privacy: Certificate
@@ -50,7 +54,8 @@ class DPTest(Saved):
 
         Exact where p-values of blocks are uniform, and at most as much where they are larger.
         """
-        return noisy_binomial_p_value(self.count, self.blocks, self.threshold, self.privacy.epsilon)
+        seen = self.count + self.fraction
+        return noisy_binomial_p_value(seen, self.blocks, self.threshold, self.privacy.epsilon)
 
     @property
     def statistic(self) -> int:
@@ -72,5 +77,6 @@ class DPTest(Saved):
 
     @classmethod
     def _check(cls, data: Mapping[str, Any]) -> None:
-        if not (0 < data["threshold"] < 1 and data["blocks"] >= 1):
-            raise ValueError("threshold or blocks: out of range")
+        shares = data["threshold"], data["fraction"]
+        if not (all(0 < share < 1 for share in shares) and data["blocks"] >= 1):
+            raise ValueError("threshold, fraction or blocks: out of range")

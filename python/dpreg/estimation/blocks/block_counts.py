@@ -38,8 +38,10 @@ def noisy_count(
     threshold: float,
     epsilon: float,
     bits: _core.BitSource,
-) -> tuple[int, Part]:
+) -> tuple[int, float, Part]:
     """Release the number of blocks whose p-value is at most `threshold`.
+
+    Returns it, and a number that is drawn between 0 and 1.
 
     p_values: of the rows of one block, and of a seed in [0, 2**32) for what else it draws; NaN
         counts as large.
@@ -58,4 +60,4 @@ def noisy_count(
     label = f"blocks of {blocks} with a p-value of at most {threshold:g}"
     counts = Counts(np.array([small]), of_units=True)
     (count,), part = noisy_counts(label, counts, epsilon, bits)
-    return int(count), part
+    return int(count), float(_core.uniform_open(bits, 1)[0]), part

@@ -55,18 +55,22 @@ def noisy_binomial_tail(least: int, epsilon: float) -> float:
     return 1 - ratio ** (1 - least) / (1 + ratio)
 
 
-def noisy_binomial_p_value(seen: int, size: int, probability: float, epsilon: float) -> float:
+def noisy_binomial_p_value(seen: float, size: int, probability: float, epsilon: float) -> float:
     """Return the probability that Binomial(size, probability) plus the noise is >= `seen`.
 
-    The test of Awan and Slavkovic (2018), with noise on the integers: without the uniform part of
-    their Tulap noise it is exact and up to one step less powerful.
+    The noise is a whole number and a number between 0 and 1, which makes each level exact: the
+    Tulap law, but for its place, with which no test of level a is more powerful (Awan and
+    Slavkovic, 2018).
 
     seen: with noise: may be below 0 or above `size`.
     probability: of success under the null hypothesis; if the true one is smaller, the result is
         larger than it has to be.
     epsilon: of the discrete Laplace noise.
     """
-    counts = np.arange(size + 1)
+    counts, whole = np.arange(size + 1), math.floor(seen)
     law = stats.binom.pmf(counts, size, probability)
-    tails = np.array([noisy_binomial_tail(int(seen - count), epsilon) for count in counts])
-    return float(min(max(law @ tails, 0.0), 1.0))
+    tails = np.array(
+        [[noisy_binomial_tail(whole + k - int(c), epsilon) for c in counts] for k in (0, 1)]
+    )
+    above = whole + 1 - seen  # how often the other part is larger
+    return float(min(max(law @ (above * tails[0] + (1 - above) * tails[1]), 0.0), 1.0))
