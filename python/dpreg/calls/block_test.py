@@ -91,7 +91,8 @@ def dp_test(
     Notes
     -----
     The price is the power that blocks and noise cost: at eps = 1 a two-sided test with 80% power
-    at the 5% level needs about four times as many units as without privacy, at eps = 0.3 nine times.
+    at the 5% level needs about four times as many units as without privacy, and nine times at
+    eps = 0.3.
 
     Privacy
     -------
