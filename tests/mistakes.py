@@ -108,7 +108,7 @@ MISTAKES = [
         ("dp_glm('y ~ x', df, 1, family='nb')", "family", "write family='negativebinomial'"),
         ("dp_glm('y ~ x', df, 1, family='probit')", "family",
          "write family='binomial' and link='probit'"),
-        ("dp_glm('y ~ x', df, 1, family='multinomial')", "family", "write dp_multinomial()"),
+        ("dp_glm('y ~ x', df, 1, family='multinomial')", "family", "is dp_multinomial()"),
         ("dp_lm('y ~ poly(x, 2)', df, 1)", "formula",
          "write bounds={'x': (low, high)} with public limits, or write poly(x, 2, raw=True)"),
         ("dp_lm('y ~ x', df, 1, seed=1)", "seed", "write rng, which makes the result reproducible"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,9 @@ from scipy import special
 from statsmodels.regression.quantile_regression import QuantReg
 
 import dpreg
-from dpreg.estimation.newton.first_counts import _quantiles
+from dpreg import _core
+from dpreg.estimation.newton.first_counts import _counts_by_residual, _quantiles
+from dpreg.estimation.releases.accountant import GaussianReleases
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9])
@@ -75,6 +79,22 @@ def test_counts_of_residuals_cost_more_where_few_rows_are_beyond():
     costs = [_counted(n, level) for n, level in ((2_000, 0.95), (20_000, 0.5), (20_000, 0.95))]
     assert costs[0] == pytest.approx(2 * costs[1], rel=0.01)  # of mu: four times the share
     assert costs[2] == costs[1]
+
+
+def test_counts_of_residuals_cost_more_where_a_unit_has_several_rows():
+    """Noise in a count is as many times as loud."""
+
+    def counts(rows):
+        noise = GaussianReleases(1.0, 1e-6, _core.TestBits(1), rows=rows)
+        mu, bins = _counts_by_residual(SimpleNamespace(noise=noise, left=0.6, tail_share=0.0), 1e3)
+        return mu**2 / noise.mu**2, bins, 1e3 * mu / rows
+
+    (one, most, _), (five, fewer, clear) = counts(1), counts(5)
+    assert one == pytest.approx(0.03, rel=1e-3)
+    assert most == int(1e3 * np.sqrt(0.03) * GaussianReleases(1.0, 1e-6, _core.TestBits(1)).mu)
+    assert clear == pytest.approx(12.0, rel=1e-3)
+    assert one < five < 0.12
+    assert fewer == 16
 
 
 def _counted(n, level):

@@ -6,100 +6,10 @@
 
 #include "dpreg/error.hpp"
 #include "row_residuals.hpp"
+#include "stopped_scores.hpp"
 
 namespace dpreg {
 namespace {
-
-/// The limit of a score in integers: p q stands for limit / kScoreSteps times as much.
-struct ScoreLimit {
-    double per_residual;  ///< p of a residual of 1
-
-    ScoreLimit(double limit, double row_unit) : per_residual(kScoreSteps * row_unit / limit) {}
-
-    /// The residuals as integers p with |p| |q| <= kScoreSteps + |q| / 2.
-    template <class Lanes>
-    DPREG_INLINE Lanes operator()(const Lanes& residual, const Lanes& square) const {
-        const Lanes most = kScoreSteps / above(root(square), Lanes::of(1.0));
-        // What is not a number becomes the least.
-        return nearest(below(above(residual * per_residual, -most), most));
-    }
-};
-
-double norm_of(const std::vector<double>& values) {
-    double square = 0.0;
-    for (const double value : values) square += value * value;
-    return std::sqrt(square);
-}
-
-/// The score of a unit whose rows follow each other in time, no longer than that of one may be.
-class Stopped {
-public:
-    explicit Stopped(std::size_t stride) : sum_(stride) {}
-
-    const std::vector<double>& of(const Block& rows, const ShortTheta& theta,
-                                  const ScoreLimit& limit) {
-        walk(rows, theta, limit);
-        const double norm = norm_of(sum_);
-        const double share = norm > kScoreSteps ? kScoreSteps / norm : 1.0;
-        for (auto& entry : sum_) entry = std::trunc(entry * share);
-        return sum_;
-    }
-
-    /// Goes through the rows; returns whether the end was reached before the limit.
-    bool walk(const Block& rows, const ShortTheta& theta, const ScoreLimit& limit) {
-        std::fill(sum_.begin(), sum_.end(), 0.0);
-        bool inside = true;
-        RowTerms terms;
-        double residual = 0.0;
-        const auto take = [&](std::size_t, const auto& lanes) { residual = lanes.residual[0]; };
-        for (std::size_t i = 0; i < rows.rows && inside; ++i) {
-            over_lanes<LanesOf<16>>(rows, theta, i, 1, terms, take);
-            const double event = terms.y[0] * terms.weight[0];
-            const std::int16_t* q = rows.q + i * rows.stride;
-            inside = drift(q, terms.square[0], limit.per_residual * (residual - event));
-            if (inside) inside = jump(q, terms.square[0], limit.per_residual * event);
-        }
-        return inside;
-    }
-
-private:
-    /// Adds p q, up to where the sum is kScoreSteps long; returns whether all of it was added.
-    bool drift(const std::int16_t* q, double square, double p) {
-        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
-        p = std::min(std::max(-most, p), most);  // what is not a number becomes the least
-        double along = 0.0, length = 0.0;
-        for (std::size_t j = 0; j < sum_.size(); ++j) {
-            along += sum_[j] * q[j];
-            length += sum_[j] * sum_[j];
-        }
-        const double a = p * p * square, b = p * along;
-        const double room = std::max(0.0, kScoreSteps * kScoreSteps - length);
-        if (a < kNothing || a + 2.0 * b <= room) {
-            add(q, p);
-            return true;
-        }
-        add(q, p * ((std::sqrt(b * b + a * room) - b) / a));
-        return false;
-    }
-
-    /// Adds p q; returns whether the sum is no longer than kScoreSteps.
-    bool jump(const std::int16_t* q, double square, double p) {
-        const double most = kFarthest / std::sqrt(std::max(square, 1.0));
-        add(q, std::min(std::max(-most, p), most));
-        return norm_of(sum_) <= kScoreSteps;
-    }
-
-    void add(const std::int16_t* q, double p) {
-        for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += p * q[j];
-    }
-
-    /// Steps from anywhere inside that are longer end outside.
-    static constexpr double kFarthest = 4.0 * kScoreSteps;
-    /// Squares of steps that are shorter may have lost their bits.
-    static constexpr double kNothing = 1e-200;
-
-    std::vector<double> sum_;
-};
 
 /// Residuals in norms of scores are rounded to this, so that sums of them do not depend on order.
 constexpr double kResidualSteps = 1048576.0;  // 2^20
@@ -172,79 +82,6 @@ private:
     Stopped stopped_;
 };
 
-/// The rows of units times the root of their curvature, with a few entries of them.
-class Followed {
-public:
-    /// per_row: what entries of rows are multiplied by beside; leading: so many entries are kept.
-    Followed(const ShortTheta& theta, const ScoreLimit& stop, double per_row, std::size_t leading,
-             std::size_t stride)
-        : theta_(theta),
-          stop_(stop),
-          per_row_(per_row),
-          leading_(leading),
-          stride_(padded(leading)),
-          walk_(stride),
-          room_(kGramRows * stride_),
-          products_(stride_) {}
-
-    /// Adds the rows of a unit, unless its score stops: then it does not change with theta.
-    void add(const Block& rows) {
-        if (!walk_.walk(rows, theta_, stop_)) return;
-        const double length = lengths(rows);
-        const double share = length > kRowSteps ? kRowSteps / length : 1.0;
-        for (std::size_t i = 0; i < rows.rows; ++i) {
-            if (held_ == kGramRows) flush();
-            const std::int16_t* q = rows.q + i * rows.stride;
-            std::int16_t* u = room_.data() + held_++ * stride_;
-            for (std::size_t j = 0; j < leading_; ++j) {
-                u[j] = static_cast<std::int16_t>(std::trunc(factors_[i] * share * q[j]));
-            }
-        }
-    }
-
-    void add_to(std::vector<std::int64_t>& sums) {
-        flush();
-        products_.add_to(sums, leading_);
-    }
-
-private:
-    /// Sets the factors of rows; returns the length of all of them together.
-    double lengths(const Block& rows) {
-        factors_.resize(rows.rows);
-        RowTerms terms;
-        double curvature = 0.0, sum = 0.0;
-        const auto take = [&](std::size_t, const auto& lanes) { curvature = lanes.curvature[0]; };
-        for (std::size_t i = 0; i < rows.rows; ++i) {
-            over_lanes<LanesOf<16>>(rows, theta_, i, 1, terms, take);
-            const std::int16_t* q = rows.q + i * rows.stride;
-            double square = 0.0;
-            for (std::size_t j = 0; j < leading_; ++j) square += static_cast<double>(q[j]) * q[j];
-            // A curvature that is not a number becomes 0, and then a factor the most.
-            factors_[i] = std::min(kMostFactor, std::sqrt(std::max(0.0, curvature)) * per_row_);
-            sum += factors_[i] * factors_[i] * square;
-        }
-        return std::sqrt(sum);
-    }
-
-    void flush() {
-        products_.add(room_.data(), held_);
-        held_ = 0;
-    }
-
-    /// Rows that are longer are shortened in any case.
-    static constexpr double kMostFactor = 1048576.0;  // 2^20
-
-    const ShortTheta& theta_;
-    const ScoreLimit& stop_;
-    double per_row_;
-    std::size_t leading_, stride_;
-    Stopped walk_;
-    Shorts room_;
-    ShortGram products_;
-    std::vector<double> factors_;
-    std::size_t held_ = 0;
-};
-
 /// Calls use(norm) with that of the score of each row, in units of rows.
 template <class Use>
 void visit_norms(const Block& block, const ShortTheta& theta, const Use& use) {
@@ -301,8 +138,6 @@ double score_products_sensitivity(std::size_t width) {
     const double norm = kRowSteps + 1.0 + 0.5 * std::sqrt(static_cast<double>(width));
     return norm * norm;
 }
-
-double followed_curvature_sensitivity(std::size_t width) { return gram_sensitivity(width); }
 
 std::vector<std::int64_t> QuantisedRows::score(const std::vector<double>& theta,
                                                double limit) const {
@@ -379,28 +214,6 @@ std::vector<std::int64_t> QuantisedRows::score_products(const std::vector<double
             }
             return room;
         });
-}
-
-std::vector<std::int64_t> QuantisedRows::followed_curvature(const std::vector<double>& theta,
-                                                            double stop, double limit,
-                                                            std::size_t leading) const {
-    require(theta.size() == width() && stop > 0.0 && limit > 0.0 && leading <= width(),
-            "theta must have width() entries, both limits be > 0, leading be at most width()");
-    require(parts_.loss.kind == LossKind::counting, "only scores of the counting loss stop");
-    const auto coefficients = short_theta(theta, stride_);
-    const ScoreLimit steps(stop, parts_.limit / kRowSteps);
-    auto result = sum_over_rows(
-        units(), leading * leading, [&](std::size_t begin, std::size_t end, auto& own) {
-            Followed followed(coefficients, steps, parts_.limit / limit, leading, stride_);
-            for (std::size_t u = begin; u < end; ++u) {
-                followed.add(single() ? block(u, 1) : block_of(u));
-            }
-            followed.add_to(own);
-        });
-    for (std::size_t i = 0; i < leading; ++i) {
-        for (std::size_t j = 0; j < i; ++j) result[i * leading + j] = result[j * leading + i];
-    }
-    return result;
 }
 
 }  // namespace dpreg

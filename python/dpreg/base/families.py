@@ -276,11 +276,11 @@ _OTHER_NAMES = {
     **dict.fromkeys(("count", "counts", "quasipoisson"), "poisson"),
     "median": "quantile",
 }
-# Functions that have no family.
-_FUNCTIONS = {
-    **dict.fromkeys(("multinomial", "categorical", "mnlogit", "softmax"), "dp_multinomial()"),
-    **dict.fromkeys(("ordinal", "ordered", "cumulative", "polr"), "dp_ordinal()"),
-    **dict.fromkeys(("cox", "coxph", "survival"), "dp_survival()"),
+# Models that have a function and a command of their own, and no family.
+_MODELS = {
+    **dict.fromkeys(("multinomial", "categorical", "mnlogit", "softmax"), "multinomial"),
+    **dict.fromkeys(("ordinal", "ordered", "cumulative", "polr"), "ordinal"),
+    **dict.fromkeys(("cox", "coxph", "survival"), "survival"),
 }
 
 
@@ -304,8 +304,9 @@ def _meant_by(family: object, known: Iterable[str]) -> tuple[Words, ...]:
         meant = closest(type(family).__name__, known)  # an object of statsmodels
         return () if meant is None else (write("family", meant),)
     name = family.lower()
-    if name in _FUNCTIONS:
-        return (f"write {_FUNCTIONS[name]}, which has this model",)
+    if name in _MODELS:
+        own = _MODELS[name]
+        return (f"this model is dp_{own}(), and dpreg {own} in a shell",)
     if name in (PROBIT.link, CLOGLOG.link):
         return ((*write("family", BINOMIAL.name), " and ", Setting("link", name)),)
     meant = _OTHER_NAMES.get(name) or closest(name, known)

@@ -23,8 +23,8 @@ class DPTest(Saved):
     count : int
         Noisy number of blocks with a p-value of at most `threshold`.
     fraction : float
-        Added to `count` for `pvalue`: drawn between 0 and 1, whatever the data are.  Without it no
-        test of a whole number would have the level 5%.
+        Added to `count` for `pvalue`: drawn between 0 and 1, whatever the data are, so that each
+        level is exact.
     blocks : int
     threshold : float
     privacy : Certificate

@@ -65,9 +65,8 @@ def curvature_there(rounds: Rounds) -> Doubles:
     proof : newton.md
     """
     path, noise, found, n = rounds.path, rounds.noise, rounds.model.found, rounds.units
-    mu, typical = noise.share(PRODUCTS / 2), float(found.sizes @ found.sizes)
-    quiet = _QUIET * n * mu / noise.rows
-    limit = math.sqrt(min(max(_LEAST_TRACE * typical, quiet), _MOST_TRACE * typical))
+    mu = noise.share(PRODUCTS / 2)
+    limit = _limit(found.sizes, _QUIET * n * mu / noise.rows)
     sums = rounds.rows.curvature(path.theta / found.sizes, limit)
     seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
     back = n * np.outer(found.sizes, found.sizes)
@@ -92,9 +91,7 @@ def followed_curvature(rounds: Rounds, share: float) -> Doubles:
     path, noise, found, n = rounds.path, rounds.noise, rounds.model.found, rounds.units
     count = int((~found.levels).sum())  # These come first.
     sizes, mu = found.sizes[:count], noise.share(share)
-    typical = float(sizes @ sizes)
-    trace = min(max(_LEAST_TRACE * typical, _QUIET * n * mu), _MOST_TRACE * typical)
-    at, limit = path.theta / found.sizes, math.sqrt(trace)
+    at, limit = path.theta / found.sizes, _limit(sizes, _QUIET * n * mu)
     sums = rounds.rows.followed_curvature(at, rounds.limits.limit, limit, count)
     seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
     back = n * np.outer(sizes, sizes)
@@ -102,6 +99,12 @@ def followed_curvature(rounds: Rounds, share: float) -> Doubles:
     before = curvature[:count, :count]
     curvature[:count, :count] = blended(before, seen / back, deviation / back)
     return curvature
+
+
+def _limit(sizes: Doubles, quiet: float) -> float:
+    """Return the root of the largest trace: of more than the least up to `quiet`."""
+    typical = float(sizes @ sizes)
+    return math.sqrt(min(max(_LEAST_TRACE * typical, quiet), _MOST_TRACE * typical))
 
 
 def blended(before: Doubles, seen: Doubles, deviation: Doubles) -> Doubles:

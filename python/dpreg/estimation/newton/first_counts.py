@@ -21,7 +21,11 @@ from dpreg.estimation.newton.linearised import (
 from dpreg.estimation.newton.row_lengths import RowLengths
 from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.quantised import MappedRows
-from dpreg.estimation.releases.residuals import ResidualCells, line_of
+from dpreg.estimation.releases.residuals import (
+    RESIDUAL_CELLS_SENSITIVITY,
+    ResidualCells,
+    line_of,
+)
 from dpreg.estimation.standardised import Standardised
 
 # Of norms of scores and of rows, each.
@@ -166,12 +170,12 @@ def _counts_by_residual(begun: Standardised, beyond: float) -> tuple[float, int]
 
     No less is left than if they had `_SHARE` of `_LEFT`.
     """
-    noise = begun.noise
-    most = min(_MOST_SHARE, left_for_scores(begun) - _LEFT + _SHARE)
-    wanted = share_for(noise, 1.0, max(beyond, 1.0) / _TO_NOISE)
-    mu = noise.share(min(max(wanted, _SHARE), most))
-    least, most = _BINS
-    return mu, int(min(max(beyond * mu, least), most))
+    noise, (fewest, most) = begun.noise, _BINS
+    sensitivity = noise.rows * RESIDUAL_CELLS_SENSITIVITY
+    wanted = share_for(noise, sensitivity, max(beyond, 1.0) / _TO_NOISE)
+    share = min(max(wanted, _SHARE), _MOST_SHARE, left_for_scores(begun) - _LEFT + _SHARE)
+    mu = noise.share(share)
+    return mu, int(min(max(beyond * mu / sensitivity, fewest), most))
 
 
 def _with_density(model: Linearised, density: float) -> Linearised:
