@@ -12,7 +12,7 @@ from statsmodels.regression.quantile_regression import QuantReg
 
 import dpreg
 from dpreg import _core
-from dpreg.estimation.newton.first_counts import _counts_by_residual, _quantiles
+from dpreg.estimation.newton.at_quantile import _counts_by_residual, _line, _quantiles
 from dpreg.estimation.releases.accountant import GaussianReleases
 
 
@@ -86,15 +86,48 @@ def test_counts_of_residuals_cost_more_where_a_unit_has_several_rows():
 
     def counts(rows):
         noise = GaussianReleases(1.0, 1e-6, _core.TestBits(1), rows=rows)
-        mu, bins = _counts_by_residual(SimpleNamespace(noise=noise, left=0.6, tail_share=0.0), 1e3)
-        return mu**2 / noise.mu**2, bins, 1e3 * mu / rows
+        begun = SimpleNamespace(noise=noise, left=0.6, tail_share=0.0)
+        mu, groups, bins = _counts_by_residual(begun, 1e3)
+        return mu**2 / noise.mu**2, groups, bins, 1e3 * mu / rows
 
-    (one, most, _), (five, fewer, clear) = counts(1), counts(5)
+    (one, _, most, _), (five, groups, fewer, clear) = counts(1), counts(5)
     assert one == pytest.approx(0.03, rel=1e-3)
     assert most == int(1e3 * np.sqrt(0.03) * GaussianReleases(1.0, 1e-6, _core.TestBits(1)).mu)
     assert clear == pytest.approx(12.0, rel=1e-3)
     assert one < five < 0.12
-    assert fewer == 16
+    assert (groups, fewer) == (1, 16)
+
+
+def test_counts_of_residuals_are_by_mean_too_where_many_rows_are_beyond():
+    """In each group they are as clear as they must be in one."""
+    noise = GaussianReleases(1.0, 1e-6, _core.TestBits(1), rows=1)
+    begun = SimpleNamespace(noise=noise, left=0.6, tail_share=0.0)
+    seen = []
+    for beyond in (1e3, 2e3, 3e3, 1e5):
+        mu, groups, _ = _counts_by_residual(begun, beyond)
+        assert groups == 1 or beyond / groups * mu >= 12.0
+        seen.append(groups)
+    assert seen == [1, 6, 8, 8]
+
+
+def test_the_line_through_groups_is_that_of_least_squares():
+    edges = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    at, weights = np.array([1.0, 2.5, 2.0, 4.0]), np.array([1.0, 4.0, 9.0, 2.0])
+    x = np.column_stack([np.ones(4), [-1.5, -0.5, 0.5, 1.5]])
+    exact = np.linalg.solve(x.T * weights @ x, x.T * weights @ at)
+    assert _line(edges, at, weights) == pytest.approx(tuple(exact))
+    assert _line(edges[:2], at[:1], weights[:1]) == (1.0, 0.0)
+
+
+def test_upper_deciles_whose_spread_grows_with_a_regressor_have_errors():
+    """Without groups by mean 4 of 10 of these had an error, and with them all."""
+    away = []
+    for seed in range(10):
+        rng = np.random.default_rng([seed, 9])
+        x = rng.gamma(2.0, size=50_000)
+        away.append(_away(x, x * rng.exponential(size=len(x)), 0.9, seed))
+    assert np.isfinite(away).mean() > 0.8
+    assert np.nanmax(np.abs(away)) < 4.5
 
 
 def _counted(n, level):

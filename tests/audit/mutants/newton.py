@@ -8,8 +8,8 @@ from audit.patches import EXACT_GRAM, OPEN, Mutant, both, edited
 from dpreg.estimation import standardised as _standardised
 from dpreg.estimation.methods.adassp import AdaSSP
 from dpreg.estimation.methods.dpsgd import DPSGD
+from dpreg.estimation.newton import at_quantile, resumed, whitening
 from dpreg.estimation.newton import curvature as _curvature
-from dpreg.estimation.newton import first_counts, resumed, whitening
 from dpreg.estimation.newton import fit as _fit
 from dpreg.estimation.newton import limits as _limits
 from dpreg.estimation.newton import newton as _newton
@@ -192,8 +192,8 @@ SCORES = [
     ),
     Mutant(
         "a quantile begins where exact residuals have it",
-        edited(first_counts, "begun_at_quantile",
-               ("_quantiles(counts[0]", f"_quantiles({OPEN}(begun.design.total(cells))[0].astype(float)")),
+        edited(at_quantile, "begun_at_quantile",
+               ("for group in counts]", f"for group in {OPEN}(begun.design.total(cells)).astype(float)]")),
         ("families",),
     ),
     Mutant(

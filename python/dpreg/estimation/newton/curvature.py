@@ -170,14 +170,17 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
 def _as_dense(before: Moments, seen: Doubles) -> Moments:
     """Return what is known of the curvature of a quantile: it is about the same in all directions.
 
+    Of levels second moments are known, and not the density: when that was taken for 1, 74 for 12 of
+    540 coefficients of quantiles of .1, .9 and .95 by a factor, the first level of which is 3% of
+    20,000 rows, were off by more than four errors.
+
     seen: noisy.
     """
     own, width = ~before.levels, len(seen)
     mean = max(float(np.diag(seen)[own].mean()), _LEAST_DENSITY) if own.any() else 1.0
     both = np.outer(own, own)
-    variance = (_HETEROGENEOUS * mean) ** 2 * (2 - np.eye(width))
     return replace(
         before,
-        matrix=np.where(both, mean * np.eye(width), before.matrix),
-        variance=np.where(both, variance, before.variance),
+        matrix=mean * np.where(both, np.eye(width), before.matrix),
+        variance=(_HETEROGENEOUS * mean) ** 2 * (2 - np.eye(width)),
     )

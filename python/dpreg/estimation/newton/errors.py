@@ -36,6 +36,8 @@ _FLAT, _MOST_FLAT = 2.0, 1e3
 # say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
 # with this .94.
 _TAILED_NOISE, _MOST_LOST = 0.1, 0.5
+# The curvature of a quantile is doubted by no more, as a variance: about what is thought possible.
+_MOST_DOUBT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
     found, n = fit.model.found, begun.scales.units
     way = found.change @ fit.path.inverse
     # Of what scores are added up, where rare levels are shorter.
-    added = way / found.sizes
+    added = way * _doubted(fit) / found.sizes
     dispersion = max(fit.limits.squares / (found.squares * n), begun.least)
     constant = dispersion * n * fit.path.curvature * np.outer(found.sizes, found.sizes)
     products = constant if fit.products is None else fit.products
@@ -77,6 +79,18 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
         hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
         clipping=excess**2 * added @ added.T,
     )
+
+
+def _doubted(fit: Fit) -> Doubles:
+    """Return how many times as long errors of a quantile are for doubt of its curvature.
+
+    The mean of 1 / c^2 where c is 1 with a variance v is about 1 + 3 v.  Without it .911 for .917
+    of intervals of quantiles of eight tables of 20,000 rows covered.
+    """
+    doubt = np.diag(fit.path.doubt)
+    if fit.model.family.level is None:
+        return np.ones(len(doubt))
+    return np.sqrt(1 + 3 * np.minimum(doubt, _MOST_DOUBT))
 
 
 def _hidden(model: Linearised, dispersion: float) -> Doubles:

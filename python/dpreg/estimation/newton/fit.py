@@ -12,7 +12,7 @@ What is released, one after another, and what each costs of the squared mu:
   hidden;
 - numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
   rows may be; of amounts, and of a mean, once and with less noise, as few of them have a tail;
-- of a quantile, numbers of rows by residual (.03 to .12);
+- of a quantile, numbers of rows by residual, and by mean if they are many (.03 to .12);
 - of a family, a score where slopes of least squares lead (Stein's lemma); of a quantile, three;
 - second moments of rows as long as they are, weighted as the family has them: the curvature; not
   of least squares where rows are hardly longer than before, and noise was little;
@@ -34,6 +34,7 @@ from dpreg.base.families import Family
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import EstimateError, plausible_moments
 from dpreg.estimation.inference.estimand import CLIPPED, Estimand
+from dpreg.estimation.newton.at_quantile import begun_at_quantile
 from dpreg.estimation.newton.at_root import (
     curvature_there,
     followed,
@@ -51,7 +52,7 @@ from dpreg.estimation.newton.curvature import (
     score_rows,
 )
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors, with_products
-from dpreg.estimation.newton.first_counts import NORMS, asking, begun_at_quantile, first_norms
+from dpreg.estimation.newton.first_counts import NORMS, asking, first_norms
 from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.limits import Limits, of_few
@@ -231,9 +232,13 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     model = measured(begun, expected(begun, model), top)
     if not model.found.width:
         return None
+    by = np.asarray(np.linalg.lstsq(before, model.found.change, rcond=None)[0])
     if seen is not None:
-        by = np.linalg.lstsq(before, model.found.change, rcond=None)[0]
-        seen = seen.turned(np.asarray(by))
+        seen = seen.turned(by)
+    # Coordinates are longer where there is less curvature, and so may rows and scores be.  Without
+    # this .70 and .55 for .90 of 50% and 75% quantiles of price by carat covered, 20,000 rows.
+    longer = float(np.linalg.norm(by, 2))
+    top, first = top * longer, replace(first, most=first.most * longer)
     rows = score_rows(begun, model, top, kept=True)
     return _rounds(begun, model, top, rows, first, seen)
 
