@@ -16,7 +16,7 @@ _SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "r
 _CONSTANTS = {"True": "TRUE", "False": "FALSE", "None": "NULL"}
 _PHRASES = {"options object": "options", "an options": "options", "a Screen or ": "",
             "a tuple or list": "a character vector",
-            ", or a dpreg bit source": "", ", got a tuple": ", got a vector",
+            ", got a tuple": ", got a vector",
             "fit.clipping": "fit$clipping", "fit.notes": "fit$notes"}  # fmt: skip
 
 
