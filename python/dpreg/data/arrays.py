@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, named
 from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Numbers
 from dpreg.data.frames import check_in_memory, frame_source, mapping_source
@@ -95,11 +95,9 @@ def _check_array(name: str, array: Any, axes: int) -> None:
 
 
 def _not_numbers(name: str, dtype: Any, axes: int) -> SchemaError:
-    # numpy's types of text have the length of the longest: <U7.
-    kind = "text" if getattr(dtype, "kind", "") in ("S", "U") else dtype
     advice = [f"write {name} == 'b' for one class of several"] if axes == 1 else []
     return SchemaError(
-        name, f"must hold numbers, not {kind}", *advice, "convert with astype(float)"
+        name, f"must hold numbers, not {named(dtype)}", *advice, "convert with astype(float)"
     )
 
 
