@@ -21,7 +21,9 @@ _PHRASES = {"options object": "options", "an options": "options", "a Screen or "
 
 
 # The name of an argument before its value, where it is not the name of a column or a level.
-_ARGUMENT = re.compile(r"(?<![\w.'\"`])([A-Za-z_]\w*)=(?!=) ?")
+_ARGUMENT = re.compile(r"(?<![\w.'\"`])([A-Za-z_]\w*)=(?!=)")
+# One without a value, as in "levels= declares them".
+_BARE = re.compile(_ARGUMENT.pattern + r"(?=[\s,;:)]|\.(?!\.)|$)")
 # A list of texts.
 _LIST = re.compile(r"\[('[^'\]]*'(?:, (?:'[^']*'|\.\.\.))*)\]")
 
@@ -45,7 +47,7 @@ def in_r(text: str) -> str:
         text = text.replace(python, r)
     text = re.sub(r"\bdpreg\.Budget\(", "dp_budget(", text)
     text = re.sub(r"\bdpreg\.(?=[A-Z])", "", text)
-    text = _ARGUMENT.sub(r"\1 = ", text)
+    text = _ARGUMENT.sub(r"\1 = ", _BARE.sub(r"\1", text))
     text = re.sub(r"(?<= = )'([^']*)'", r'"\1"', text)
     text = re.sub(r"(?<![\w.'])(\d+)\.0(?![\w.'])", r"\1", text)
     text = re.sub(r"(?<=\d)\*\*(?=\d)", "^", text)
