@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import html
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +69,7 @@ class Summary:
 
     def as_html(self) -> str:
         """Return HTML, without a style of its own."""
-        tables = "\n".join(table.as_html() for table in self.tables)
+        tables = "\n".join(_escaped(table).as_html() for table in self.tables)
         paragraphs = (html.escape(note).replace("\n", "<br/>\n") for note in self.notes)
         return tables + "".join(f"\n<p>{paragraph}</p>" for paragraph in paragraphs)
 
@@ -83,6 +85,14 @@ class Summary:
         return self.as_text()
 
     __repr__ = __str__
+
+
+def _escaped(table: Any) -> Any:
+    """Return a table whose cells are text in HTML: a column may have any name."""
+    found = copy.deepcopy(table)
+    for cell in itertools.chain.from_iterable(found):
+        cell.data = html.escape(str(cell.data), quote=False)
+    return found
 
 
 class Shown:
