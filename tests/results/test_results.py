@@ -197,6 +197,7 @@ def test_names_of_columns_are_text_in_html():
         assert "&lt;b&gt;" in shown.as_html()
         assert "<b>" not in shown.as_html()
         assert "<b>" in str(shown)
+        assert "$<$b$>$" in shown.as_latex()  # in old fonts < is an exclamation mark
 
 
 def test_without_inference_nothing_is_made_up(diamonds):
