@@ -263,7 +263,7 @@ MISTAKES = [
         ("dpreg.Quantile(90)", "q must be a number", "write q=0.9"),
         ("dp_lm('y ~ x', df, 1, k=1)", "k", "add select='kendall', or leave k out"),
         ("dp_lm('y ~ x', df, 1, select='kendall')", "k", "k=5 is a good first choice"),
-        ("dp_select('y ~ x', df, 2, 1)", "k must be an integer between 1 and 1", "got 2"),
+        ("dp_select('y ~ x', df, 2, 1)", "k must be 1, the number of terms", "got 2"),
         # Budgets.
         ("dp_lm('y ~ x', df, 2, budget=budget)", "budget", "write eps=1.0"),
         ("dp_lm('y ~ x', df, 1, budget=2)", "budget must be a budget", "dpreg.Budget(eps=2.0"),

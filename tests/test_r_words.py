@@ -12,6 +12,8 @@ from dpreg.faces.bridge.words import in_r, told_in_r
     ("python", "r"),
     [
         ("write delta=1e-6, for example", "write delta = 1e-6, for example"),
+        ("1 row is used; max_rows= allows more", "1 row is used; max_rows allows more"),
+        ("write start=..., or levels=.", "write start = ..., or levels."),
         ("got -1.0; a common choice is eps=1.0", "got -1; a common choice is eps = 1"),
         ("add select='kendall', or leave k out", 'add select = "kendall", or leave k out'),
         ("inference must be True or False, got None", "inference must be TRUE or FALSE, got NULL"),
@@ -24,7 +26,7 @@ from dpreg.faces.bridge.words import in_r, told_in_r
         ("dp_lm('y ~ I(x == 1)', method='auto') needs eps=0.5",
          'dp_lm(y ~ I(x == 1), method = "auto") needs eps = 0.5'),
         ("such as dpreg.Budget(eps=2.0, delta=1e-5)", "such as dp_budget(eps = 2, delta = 1e-5)"),
-        ("and levels= declares them", "and levels = declares them"),
+        ("and levels= declares them", "and levels declares them"),
         ("a CSV file; declare them, types = {'x': 'float64'}, and read the table with f(types), "
          "or in R with read.csv('d.csv', colClasses = ...)",
          "a CSV file; write read.csv('d.csv', colClasses = ...)"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -307,6 +309,36 @@ def test_intervals_have_to_be_asked_for(data):
 def test_weights_are_refused_with_the_call_that_takes_them(estimator, data):
     with pytest.raises(TypeError, match=r"^sample_weight: .*dpreg\.dp_.*weights='w'"):
         estimator.fit(*data, sample_weight=np.ones(len(data[0])))
+
+
+def test_arguments_are_checked_and_named(data):
+    X, y = data
+    with pytest.raises(ArgumentError, match=r"^k must be an integer between 1 and 6.* got 'a'$"):
+        DPFeatureSelector("a").fit(X, y)
+    for classes in (1, (0, 1, 2), (1, 1), (0, np.nan), ("a", "b")):
+        with pytest.raises(ArgumentError, match=r"^classes must be two different numbers"):
+            DPLogisticRegression(classes=classes).fit(X, y)
+    yes = DPLogisticRegression(classes=(False, True), random_state=1).fit(X, y > 0)
+    np.testing.assert_array_equal(
+        yes.coef_, DPLogisticRegression(random_state=1).fit(X, y > 0).coef_
+    )
+
+
+def test_the_longest_text_is_not_told():
+    """Types of text of numpy have its length: <U7."""
+    for text in (["a", "bb"], ["a", "bbbbbbb"]):
+        with pytest.raises(SchemaError, match=r"^X must hold numbers, not text; convert"):
+            DPLinearRegression().fit(np.array(text)[:, None], np.zeros(2))
+        with pytest.raises(
+            SchemaError, match=r"^y must hold numbers, not text; write y == 'b' for"
+        ):
+            DPLogisticRegression().fit(np.zeros((2, 1)), np.array(text))
+
+
+def test_a_notebook_shows_an_estimator_without_a_warning():
+    """Its reader of docstrings warned of a section."""
+    shown = "from dpreg.sklearn import DPLinearRegression as L; L()._repr_html_()"
+    subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", shown], check=True)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil"])

@@ -65,6 +65,6 @@ p_value_of <- function(statistic, data, block) {
   set.seed(block$seed %/% 2)
   value <- NULL
   utils::capture.output(value <- tryCatch(
-    suppressMessages(suppressWarnings(as.double(statistic(part))[1L])), error = function(e) 1))
-  if (is.na(value)) 1 else value
+    suppressMessages(suppressWarnings(as.double(statistic(part)))), error = function(e) 1))
+  if (length(value) != 1L || is.na(value)) 1 else value
 }

@@ -140,7 +140,7 @@ EFFECT_AXIS <- 2.9
 #' @rdname dp_effect
 #' @export
 print.dp_effect <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Private Effect of ", x$treatment, " on ", deparsed(x$formula[[2L]]), "\n\n", sep = "")
+  cat("Private effect of ", x$treatment, " on ", deparsed(x$formula[[2L]]), "\n\n", sep = "")
   rows <- tidy.dp_effect(x)
   table <- cbind(Estimate = rows$estimate, "Std. Error" = rows$std.error, stats::confint(x),
                  "z value" = rows$statistic, "Pr(>|z|)" = rows$p.value)

@@ -54,7 +54,8 @@ LINKS <- c(binomial = "logit", poisson = "log", gaussian = "identity", Gamma = "
 OTHER_LINKS <- c("probit", "cloglog")
 
 family_sent <- function(family) {
-  if (is.function(family)) family <- family()
+  if (is.function(family)) family <- tryCatch(family(), error = function(e) family)
+  if (is.function(family)) refuse("family must be a family or its name, such as binomial(), not a function")
   if (!inherits(family, "family")) return(family)
   if (startsWith(family$family, "Negative Binomial")) return(negative_binomial_sent(family))
   canonical <- LINKS[family$family]

@@ -3,7 +3,7 @@
 
 # Classes that say no more than that this is a plain vector; those of labels are read as in lm().
 PLAIN_CLASSES <- c("AsIs", "numeric", "integer", "labelled", "haven_labelled",
-                   "vctrs_vctr", "double")
+                   "vctrs_vctr", "double", "character")
 
 kind <- function(name, levels = NULL, constant = FALSE, value = NULL)
   list(name = name, levels = levels, constant = constant, value = value)
@@ -54,6 +54,10 @@ refuse_column <- function(x, name) {
   if (inherits(x, "POSIXlt"))
     refuse("column ", shown, " is of class POSIXlt, a list; write data$", name,
            " <- as.POSIXct(data$", name, ") before the call")
+  # As numbers they would be values that count.
+  if (inherits(x, "haven_labelled_spss"))
+    refuse("column ", shown, " has values that SPSS takes as missing; write data$", name,
+           " <- haven::zap_missing(data$", name, ") before the call")
   refuse("column ", shown, " of class ", class(x)[1L], " is neither numeric nor a factor; ",
          "convert it before the call",
          if (is.numeric(x)) paste0(": data$", name, " <- as.numeric(data$", name, ")"))

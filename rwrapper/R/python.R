@@ -71,6 +71,8 @@ PYTHON_NEEDS <- c("numpy>=1.26", "scipy>=1.11", "dp-accounting>=0.4.4")
 install_dpreg <- function(source = "dpreg", python = NULL) {
   if (!is_text(source) || !nzchar(source))
     refuse("source must be what pip installs, such as source = \"dpreg\" or the path of a wheel, not ", described(source))
+  if (grepl("/", source, fixed = TRUE) && !grepl("://|@", source) && !file.exists(source))
+    refuse("source: there is no file or folder ", sQuote(source, FALSE))
   check_text(python, "python", "\"/usr/bin/python3\"")
   # Python finds its own libraries, in place of those that R puts before them.
   libraries <- Sys.getenv("LD_LIBRARY_PATH", NA)

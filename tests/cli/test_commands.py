@@ -159,7 +159,7 @@ def test_effect_is_dp_effect(data, ledger, tmp_path, capsys):
     call += ["grade=Fair,Ideal", "--rng", "3", "--eps", "6", "--budget", ledger]
     assert main([*call, "--overlap", "0.01,0.99", "--alpha", "0.1", "--json", str(path)]) == 0
     found = dpreg.DPEffect.from_json(path.read_text())
-    assert "Private Effect of grade on price" in capsys.readouterr().out
+    assert "Private effect of grade on price" in capsys.readouterr().out
     again = dpreg.dp_effect("price ~ carat", data, 6.0, treatment="grade", overlap=(0.01, 0.99),
                             levels={"grade": ["Fair", "Ideal"]}, rng=3,
                             delta=found.privacy.delta)  # fmt: skip

@@ -89,6 +89,47 @@ def test_folders_named_after_values_make_a_column_of_text(tmp_path, table):
     assert found.to_json() == same.to_json()
 
 
+NUMBERS = [pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64()]
+
+
+@pytest.mark.parametrize("first", NUMBERS, ids=str)
+def test_no_cell_of_a_file_with_other_types_is_an_error(tmp_path, first):
+    """Arrow refused 0.5 in a column that held integers in the first file: it told of the cell."""
+    pq.write_table(pa.table({"x": pa.array([1, 2], first)}), tmp_path / "a.parquet")
+    for kind in NUMBERS:
+        whole = pa.types.is_integer(kind)
+        kinds = np.iinfo(kind.to_pandas_dtype()) if whole else np.finfo(kind.to_pandas_dtype())
+        odd = [kinds.min, kinds.max, None] + ([] if whole else [0.5, float("inf"), float("nan")])
+        pq.write_table(pa.table({"x": pa.array(odd, kind)}), tmp_path / "b.parquet")
+        for data in (tmp_path, ds.dataset([tmp_path / "a.parquet", tmp_path / "b.parquet"])):
+            source = open_source(data)
+            read = np.concatenate([b.cells["x"].numbers() for b in source.batches(["x"])])
+            np.testing.assert_array_equal(read, [1, 2, *(np.nan if v is None else v for v in odd)])
+
+
+def test_a_column_that_is_text_in_one_file_and_numbers_in_another_is_refused(tmp_path, table):
+    text = table.set_column(0, "x", table["x"].cast(pa.string()))
+    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(text, tmp_path / "b.parquet")
+    budget, filtered = dpreg.Budget(1.0), ds.dataset(tmp_path).filter(ds.field("y") > 0)
+    for data in (tmp_path, ds.dataset(tmp_path), filtered):
+        with pytest.raises(dpreg.SchemaError, match="'x' holds values of several types"):
+            dpreg.dp_lm("y ~ x", data, 1.0, budget=budget)
+        with pytest.raises(dpreg.SchemaError, match="'x' holds values of several types"):
+            dpreg.dp_lm("y ~ z", data, 1.0, unit="x", budget=budget)
+    assert budget.charges == ()
+    assert dpreg.dp_lm("y ~ z", tmp_path, 1.0, 1e-6, rng=1).units > 5000
+
+
+def test_files_that_are_not_parquet_are_refused_before_the_charge(tmp_path, table):
+    (tmp_path / "table.csv").write_text("x,y\n1,2\n")
+    with pytest.raises(dpreg.SchemaError, match="is a dataset of text files"):
+        dpreg.dp_lm("y ~ x", ds.dataset(tmp_path / "table.csv", format="csv"), 1.0)
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(dpreg.SchemaError, match=r"table.csv' is not a Parquet file"):
+        dpreg.dp_lm("y ~ x", tmp_path, 1.0)
+
+
 def test_an_enum_of_duckdb_declares_its_levels(table):
     connection = duckdb.connect()
     connection.execute("create type letter as enum ('b', 'a')")

@@ -44,6 +44,14 @@ def test_finds_the_columns(name):
     assert sorted(found.tolist()) == [1, 3]
 
 
+@on_data
+def test_the_longest_text_is_not_told(call, options):
+    """Types of text of numpy have its length: <U7."""
+    for text in ([["a"], ["bb"]], [["a"], ["bbbbbbb"]]):
+        with pytest.raises(ValueError, match=r"^X must be .* of numbers, not of type text$"):
+            call(np.array(text), np.zeros(2), 1, 1.0, **options)
+
+
 @pytest.mark.parametrize(("call", "options", "selector"), [
     (mechanisms.dp_kendall, {"ranges": "published"}, dpreg.DPKendall(ranges="published")),
     (mechanisms.sub_lasso, {"penalty": 0.3}, dpreg.TwoStage(penalty=0.3)),

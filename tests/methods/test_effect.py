@@ -153,7 +153,7 @@ def test_effect_means_and_limits_are_those_of_the_table(fitted):
     assert fitted.overlap.share < 0.1
     assert abs(fitted.treated / fitted.units - cohort(8000)["t"].mean()) < 0.05
     text = " ".join(str(fitted).split())
-    assert "Private Effect of arm on y" in text
+    assert "Private effect of arm on y" in text
     assert "probability of treatment outside 0.05 to 0.95" in text
 
 

@@ -100,3 +100,21 @@ def test_only_the_intercept_is_hidden_by_a_constant_column():
     for found in (fit, moments.lm("y ~ x + year")):
         assert found.bse.isna().to_dict() == {"Intercept": True, "x": False, "year": True}
     assert moments.lm("y ~ x").bse.notna().all()
+
+
+def test_a_column_far_from_0_is_said_to_be_so():
+    """Of numbers near 1e12 it was said that fewer columns would help."""
+    rng = np.random.default_rng(1)
+    x, far = rng.normal(size=3000), 1e12 + rng.integers(0, 1000, size=3000)
+    data = {"x": x, "far": far, "y": x + rng.normal(size=3000), "near": far - 1e12}
+    says = (
+        "far varies too little relative to its size: subtract a public number close to its values"
+    )
+    for formula, told in (
+        ("y ~ far", f"the standard errors are not estimable at this eps; {says}"),
+        ("y ~ x + far", f"standard errors not estimable at this eps: Intercept, far; {says}"),
+        ("far ~ x", says),
+        ("y ~ x + near", None),
+    ):
+        notes = dpreg.dp_lm(formula, data, 1.0, 1e-6, rng=1).notes
+        assert notes == (() if told is None else (told,))

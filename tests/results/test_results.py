@@ -189,6 +189,17 @@ def test_summary_in_three_formats(fit):
     assert "[0.005" in str(fit.summary(alpha=0.01))
 
 
+def test_names_of_columns_are_text_in_html():
+    """Of `<b>` a browser made bold type, and of `<script>` a program."""
+    x = np.random.default_rng(1).normal(size=400)
+    fit = dpreg.dp_lm("y ~ `<b>`", {"<b>": x, "y": x}, 5.0, 1e-6, rng=1)
+    for shown in (fit.summary(), dpreg.compare({"<i>": fit})):
+        assert "&lt;b&gt;" in shown.as_html()
+        assert "<b>" not in shown.as_html()
+        assert "<b>" in str(shown)
+        assert "$<$b$>$" in shown.as_latex()  # in old fonts < is an exclamation mark
+
+
 def test_without_inference_nothing_is_made_up(diamonds):
     fit = dpreg.dp_lm("price ~ carat", diamonds, 1.0, inference=False, rng=1)
     assert fit.conf_int().isna().all(axis=None)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, named
 from dpreg.base.errors import SchemaError
 from dpreg.data.cells import Numbers
 from dpreg.data.frames import check_in_memory, frame_source, mapping_source
@@ -46,9 +46,7 @@ def vector_source(name: str, values: Any) -> RowSource:
         values = _array(name, values, 1)
     source = mapping_source({name: values})
     if source.schema[name].kind != "numeric":
-        kind = getattr(values, "dtype", source.schema[name].holds)
-        advice = (f"write {name} == 'b' for one class of several", "convert with astype(float)")
-        raise SchemaError(name, f"must hold numbers, not {kind}", *advice)
+        raise _not_numbers(name, getattr(values, "dtype", source.schema[name].holds), 1)
     return source
 
 
@@ -91,10 +89,16 @@ def _check_array(name: str, array: Any, axes: int) -> None:
     if array.dtype.kind == "c":
         raise SchemaError(name, "Complex data not supported")
     if array.dtype.kind not in "biuf":
-        wanted = f"must hold numbers, not {array.dtype}"
-        raise SchemaError(name, wanted, "convert with astype(float)")
+        raise _not_numbers(name, array.dtype, axes)
     if array.ndim != axes:
         raise _wrong_axes(name, axes, array.ndim)
+
+
+def _not_numbers(name: str, dtype: Any, axes: int) -> SchemaError:
+    advice = [f"write {name} == 'b' for one class of several"] if axes == 1 else []
+    return SchemaError(
+        name, f"must hold numbers, not {named(dtype)}", *advice, "convert with astype(float)"
+    )
 
 
 def _sparse_source(name: str, values: Any) -> RowSource:

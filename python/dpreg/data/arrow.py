@@ -29,7 +29,7 @@ def arrow_column(name: str, kind: pa.DataType) -> Column:
         return Column(name, "numeric", holds="numbers")
     if pa.types.is_boolean(kind):
         return Column(name, "numeric", holds="numbers", truth=True)
-    if _is_text(kind):
+    if is_text(kind):
         return Column(name, "text", holds="text")
     return Column(name, "other", holds=_holds(kind))
 
@@ -40,7 +40,8 @@ def arrow_schema(schema: pa.Schema) -> Schema:
     return Schema({name: arrow_column(name, kind) for name, kind in names})
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether cells of a type are text."""
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     return any(test(kind) for test in tests)
 
@@ -49,7 +50,7 @@ def _holds(kind: Any) -> str:
     named = (
         (pa.types.is_date, "dates"), (pa.types.is_time, "times"),
         (pa.types.is_timestamp, "timestamps"), (pa.types.is_duration, "durations"),
-        (_is_bytes, "bytes"), (pa.types.is_nested, "lists"), (pa.types.is_null, "nothing"),
+        (_is_bytes, "bytes"), (pa.types.is_nested, "lists"), (pa.types.is_null, "nulls"),
     )  # fmt: skip
     return next((word for test, word in named if test(kind)), "values of another type")
 
@@ -83,9 +84,9 @@ def arrow_cells(array: pa.Array) -> Cells:
         return Coded(places, Objects(encoded.dictionary.to_pylist()))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return Numbers(_fixed(array, kind.to_pandas_dtype()), _missing(array))
-    if _is_text(kind) or _is_bytes(kind):
+    if is_text(kind) or _is_bytes(kind):
         # As bytes: whether text is valid UTF-8 depends on a record.
-        return Texts(array.cast(pa.large_binary()), b"s" if _is_text(kind) else b"y")
+        return Texts(array.cast(pa.large_binary()), b"s" if is_text(kind) else b"y")
     ticks = _ticks(kind)
     if ticks is not None:
         storage, per_second, tag = ticks

@@ -12,7 +12,8 @@ from typing import Any
 
 from dpreg.base.errors import SchemaError
 from dpreg.base.later import ds, pa, pq
-from dpreg.data.arrow import arrow_schema
+from dpreg.data.arrow import arrow_schema, is_text
+from dpreg.data.schema import SEVERAL, Column, Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
 
 # Rows of no more columns than these are decoded so many at once.  A page of numbers, of a megabyte,
@@ -80,24 +81,81 @@ _HIVE = re.compile(r"([^/=]+)=[^/]*")
 
 def dataset_source(dataset: ds.Dataset) -> RowSource:
     """Return a pyarrow dataset as a source: a column that is not asked for is not read."""
+    several, numbers = _other_types(dataset)
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
-        return dataset.scanner(  # type: ignore[no-any-return]
-            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1
-        ).to_batches()
+        asked: dict[str, Any] = {"columns": list(columns), "batch_size": BATCH_ROWS,
+                                 "batch_readahead": 2}  # fmt: skip
+        if numbers.isdisjoint(columns):
+            yield from dataset.scanner(fragment_readahead=1, **asked).to_batches()
+            return
+        for fragment in dataset.get_fragments():
+            own = {field.name: field for field in fragment.physical_schema if field.name in numbers}
+            schema = pa.schema([own.get(field.name, field) for field in dataset.schema])
+            yield from fragment.scanner(schema=schema, **asked).to_batches()
 
-    return StreamSource(arrow_schema(dataset.schema), read)
+    found = arrow_schema(dataset.schema).columns
+    columns = {name: Column(name, "other", holds=SEVERAL) for name in several}
+    return StreamSource(Schema({**found, **columns}), read)
+
+
+def _other_types(dataset: ds.Dataset) -> tuple[set[str], set[str]]:
+    """Return columns that have another type in a part of a dataset, of which some cell may not fit.
+
+    Arrow raises an error for such a cell.  Second, those that hold numbers, which are read as what
+    they are in each part: the others are of no use.
+    Raises SchemaError where parts have text without types.
+    """
+    several: set[str] = set()
+    numbers: set[str] = set()
+    parts, filtered = _parts(dataset)
+    for part in parts:
+        if isinstance(getattr(part, "format", None), (ds.CsvFileFormat, ds.JsonFileFormat)):
+            problem = "is a dataset of text files, in which a cell that does not parse is an error"
+            raise SchemaError("data", problem, "write it as Parquet, with declared types")
+        for field in part.physical_schema:
+            place = dataset.schema.get_field_index(field.name)
+            wanted = field.type if place < 0 else dataset.schema.field(place).type
+            if not _fits(field.type, wanted):
+                plain = _is_number(field.type) and _is_number(wanted) and not filtered
+                (numbers if plain else several).add(field.name)
+    return several, numbers - several
+
+
+def _parts(dataset: ds.Dataset) -> tuple[list[Any], bool]:
+    """Return the fragments of a dataset, and whether it has a filter, which they have not."""
+    try:
+        return list(dataset.get_fragments()), False
+    except ValueError:
+        children = getattr(dataset, "children", [])
+        if not children and isinstance(dataset, ds.FileSystemDataset):
+            files, where = dataset.files, dataset.filesystem
+            children = [ds.dataset(files, filesystem=where, format=dataset.format)]
+        return [part for child in children for part in _parts(child)[0]], True
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether every cell of one type is one of another for Arrow."""
+    if kind == wanted or pa.types.is_null(kind) or (is_text(kind) and is_text(wanted)):
+        return True
+    both = pa.types.is_floating(kind) and pa.types.is_floating(wanted)
+    return bool(both and kind.bit_width <= wanted.bit_width)
 
 
 def files_source(paths: str | Sequence[str | os.PathLike[str]]) -> RowSource:
     """Return Parquet files as one source.
 
     paths: a folder, a pattern such as ``sales/*.parquet``, or files.  Names and types of columns
-        are those of the first file by name; a folder named ``region=north`` makes a column
-        ``region`` of text.
+        are those of the first file by name, but numbers are those of each; a folder named
+        ``region=north`` makes a column ``region`` of text.
     """
     files = _files(paths)
-    refuse_other_files(files[0])
+    for file in files:
+        refuse_other_files(file)
     keys = _HIVE.findall(os.path.dirname(files[0]))
     try:
         # Text whatever the names are: numbers, if all that are there happen to be some, would

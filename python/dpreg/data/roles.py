@@ -18,7 +18,7 @@ from dpreg.base.errors import (
     write,
 )
 from dpreg.base.options import is_number
-from dpreg.data.schema import Schema, no_column
+from dpreg.data.schema import SEVERAL, Schema, no_column
 from dpreg.privacy.charge import Stratum
 
 # Squares of ratios of limits must be doubles.
@@ -64,7 +64,7 @@ def usable_weights(cells: Doubles) -> Doubles:
 
 
 # What has no keys (cells.py), by what the column holds.
-_NO_KEYS = ("lists", "nothing", "values of another type")
+_NO_KEYS = ("lists", "nulls", "values of another type", SEVERAL)
 
 
 def check_unit(unit: str | None, schema: Schema) -> None:

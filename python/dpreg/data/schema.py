@@ -15,6 +15,8 @@ Kind = Literal["numeric", "categorical", "text", "other"]
 
 # What a Python list holds, which declares no type: numbers, unless levels are declared.
 LIST = "a list"
+# What a column holds whose type is another one in another file.
+SEVERAL = "values of several types"
 # Columns that a message lists.
 _SHOWN = 20
 

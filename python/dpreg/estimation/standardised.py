@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from dpreg.estimation.inference.covariance import (
     EstimateError,
     clipping_bounds,
     hidden_note,
+    narrow_note,
     one_sided,
     user_errors,
 )
@@ -191,6 +193,8 @@ class Standardised:
         stats, diagnostics = released_extras(
             self.design, self.scales, params, self.noise, self.extras
         )
+        narrow = self.scales.constant[of_model] & np.append(far, terms.family.least_squares)
+        names = list(compress((*terms.regressors, terms.response), narrow))
         dispersion = None
         if self.extras.dispersion:
             dispersion = released_dispersion(
@@ -209,9 +213,14 @@ class Standardised:
                 *(() if dispersion is None else (dispersion.note,)),
                 *notes,
                 *self._about_weights(),
+                *([narrow_note(names[-1:])] if narrow[-1] else []),
             ),
             blank=hidden_note(
-                hidden, terms.coefficients, inference=error is not None, levels=self._levels(lost)
+                hidden,
+                terms.coefficients,
+                inference=error is not None,
+                levels=self._levels(lost),
+                narrow=names[: int(narrow[:-1].sum())],
             ),
             limits=limits[of_model],
             stats=stats,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles
+from dpreg.base.arrays import Doubles, named
 from dpreg.data.design import Design, Terms
 
 
@@ -22,7 +22,7 @@ def doubles(name: str, values: Any, ndim: int) -> Doubles:
         raise ValueError(f"{name} must be a {shape}, not one with {array.ndim} axes")
     # By type alone: whether objects convert to numbers would depend on the cells.
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be a {shape} of numbers, not of type {array.dtype}")
+        raise ValueError(f"{name} must be a {shape} of numbers, not of type {named(array.dtype)}")
     with np.errstate(all="ignore"):
         found = array.astype(np.float64, copy=False)
     whole = all(stride % found.itemsize == 0 for stride in found.strides)

@@ -213,6 +213,8 @@ class Spendable:
         mu : float, optional
             Instead of `eps`: it is mu-GDP, such as Gaussian noise of scale sensitivity / mu.
         """
+        if not isinstance(label, str):
+            raise BudgetError("label", ("must be a text, got ", got(label)))
         self.account.reserve(label, cost_from(eps, delta, mu, self.delta), self.stratum)
 
     def delta_for(self, epsilon: float) -> float:

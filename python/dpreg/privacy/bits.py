@@ -28,8 +28,8 @@ def bit_source(rng: Rng | None) -> _core.BitSource:
         return rng
     if not is_whole(rng) or not 0 <= rng < 2**64:
         wanted = (
-            Value(None), " (private), an integer in [0, 2**64) for a reproducible result that is "
-            "not private, or a dpreg bit source",
+            Value(None), " (private) or an integer in [0, 2**64), which makes the result "
+            "reproducible but not private",
         )  # fmt: skip
         raise unusable("rng", wanted, rng, write("rng", 1), leave_out("rng"))
     return _core.TestBits(int(rng))

@@ -184,7 +184,7 @@ def _laid_out(found: DPEffect, alpha: float) -> Any:
     columns = found._columns(alpha)
     wanted = {**forms, "lower": ".4g", "upper": ".4g"}.items()
     cells = [[cell(columns[name][i], form) for name, form in wanted] for i in range(len(_SHOWN))]
-    title = f"Private Effect of {found.treatment} on {found.response}"
+    title = f"Private effect of {found.treatment} on {found.response}"
     return laid_out(cells, [*forms, *limit_headers(alpha)], list(found._labels()), title)
 
 

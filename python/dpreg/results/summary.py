@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import html
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,13 +69,16 @@ class Summary:
 
     def as_html(self) -> str:
         """Return HTML, without a style of its own."""
-        tables = "\n".join(table.as_html() for table in self.tables)
+        tables = "\n".join(_with_cells(table, html.escape).as_html() for table in self.tables)
         paragraphs = (html.escape(note).replace("\n", "<br/>\n") for note in self.notes)
         return tables + "".join(f"\n<p>{paragraph}</p>" for paragraph in paragraphs)
 
     def as_latex(self) -> str:
         """Return a LaTeX fragment."""
-        tables = "\n\n".join(table.as_latex_tabular() for table in self.tables)
+        tables = "\n\n".join(
+            _with_cells(table, _escape_latex).as_latex_tabular(replacements={})
+            for table in self.tables
+        )
         return tables + "\n\n" + "\n\n".join(_escape_latex(note) for note in self.notes) + "\n"
 
     def _repr_html_(self) -> str:
@@ -83,6 +88,14 @@ class Summary:
         return self.as_text()
 
     __repr__ = __str__
+
+
+def _with_cells(table: Any, escaped: Callable[[str], str]) -> Any:
+    """Return a table whose cells are text in HTML or LaTeX: a column may have any name."""
+    found = copy.deepcopy(table)
+    for cell in itertools.chain.from_iterable(found):
+        cell.data = escaped(str(cell.data))
+    return found
 
 
 class Shown:
@@ -287,4 +300,5 @@ def privacy_note(certificate: Certificate) -> str:
 
 def _escape_latex(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {c: f"${c}$" for c in "<>|"}  # which older fonts have other letters for
     return "".join(special.get(c, "\\" + c if c in "&%$#_{}" else c) for c in text)

@@ -6,6 +6,8 @@ Each call of `fit` is a release of its own and spends `eps` and `delta`; so does
 
 from __future__ import annotations
 
+import warnings
+
 try:
     from sklearn.utils.validation import validate_data  # noqa: F401
 except ImportError:
@@ -13,5 +15,8 @@ except ImportError:
 
 from dpreg.sklearn.regressions import DPLinearRegression, DPLogisticRegression, NotReleasedError
 from dpreg.sklearn.selector import DPFeatureSelector
+
+# Where a notebook shows an estimator, scikit-learn warns of sections that numpydoc does not have.
+warnings.filterwarnings("ignore", "Unknown section Privacy", UserWarning)
 
 __all__ = ["DPFeatureSelector", "DPLinearRegression", "DPLogisticRegression", "NotReleasedError"]

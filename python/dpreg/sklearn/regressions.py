@@ -11,8 +11,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import ArgumentError, write
+from dpreg.base.errors import ArgumentError, unusable, write
 from dpreg.base.keywords import hinted
+from dpreg.base.options import is_number
 from dpreg.calls.fit import fit
 from dpreg.data.bounds import Bounds
 from dpreg.estimation.base import Method
@@ -225,7 +226,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     @hinted("DPLogisticRegression.fit", sample_weight=EQUAL_WEIGHTS.format("dp_glm"))
     def fit(self, X: Any, y: Any) -> DPLogisticRegression:
         """Release a model; spends `eps` and `delta`, also where it raises `NotReleasedError`."""
-        low, high = self.classes
+        low, high = self._pair()
         self.classes_ = np.array([low, high])
 
         def coded(y: Doubles) -> Doubles:
@@ -237,6 +238,16 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         estimates = self.results_.estimates
         self.intercept_, self.coef_ = estimates[:1], estimates[None, 1:]
         return self
+
+    def _pair(self) -> tuple[float, float]:
+        """Return both classes, of which a row with another value has none."""
+        pair = self.classes
+        if isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2:
+            low, high = pair
+            plain = all(isinstance(v, (bool, np.bool_)) or (is_number(v) and v == v) for v in pair)
+            if plain and low != high:
+                return low, high
+        raise unusable("classes", "two different numbers", pair, write("classes", (0, 1)))
 
     def predict_proba(self, X: Any) -> Doubles:
         """Return the chances of both classes, shape (n, 2), of rows that need no protection."""

@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpreg.base.keywords import hinted
+from dpreg.base.options import is_whole
 from dpreg.calls.select import selected
 from dpreg.data.bounds import Bounds
 from dpreg.estimation.selection.base import Selector
@@ -75,7 +76,8 @@ class DPFeatureSelector(SelectorMixin, Private):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> DPFeatureSelector:
         """Release a choice; spends `eps` and `delta`."""
         problem, names = self._problem(X, y)
-        asked = self._asked("dp_select", names, k=min(self.k, len(names)))
+        k = min(self.k, len(names)) if is_whole(self.k) else self.k
+        asked = self._asked("dp_select", names, k=k)
         self.result_ = selected(asked, problem)
         self.privacy_ = self.result_.privacy
         chosen = set(self.result_.selected)

@@ -37,6 +37,8 @@ test_that("a block is whole units, and nothing of it is heard", {
   drawn <- c()
   dp_test(function(d) { drawn <<- c(drawn, runif(1)); 1 }, data, eps = 1, blocks = 4, rng = 2)
   expect_length(unique(drawn), 4L)
+  two <- dp_test(function(d) c(0, 0), data, eps = 50, blocks = 5, rng = 2)
+  expect_identical(two$statistic, c(count = 0))
 })
 
 test_that("wrong use costs nothing", {

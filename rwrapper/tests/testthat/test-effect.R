@@ -33,7 +33,7 @@ test_that("errors, intervals and the table agree", {
   expect_equal(table$estimate[1], table$estimate[3] - table$estimate[2])
   expect_equal(vcov(found)[1, 1], vcov(found)[2, 2] + vcov(found)[3, 3] - 2 * vcov(found)[2, 3])
   expect_null(found$overlap)
-  expect_output(print(found), "Private Effect of arm on y")
+  expect_output(print(found), "Private effect of arm on y")
   expect_match(found$json, "dpreg_effect")
   expect_identical(plot(found), confint(found))
   expect_identical(plot(found, "effect"), confint(found, "effect"))

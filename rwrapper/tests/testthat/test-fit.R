@@ -199,7 +199,7 @@ test_that("columns with public bounds are looked at within them, and the certifi
 test_that("seeds are whole numbers", {
   needs_python()
   for (rng in list(-1, 1.5, TRUE, NA, "a"))
-    expect_error(dp_lm(price ~ carat, diamonds, 1, rng = rng), "rng must be NULL \\(private\\), an integer", class = "dpreg_usage")
+    expect_error(dp_lm(price ~ carat, diamonds, 1, rng = rng), "rng must be NULL \\(private\\) or an integer", class = "dpreg_usage")
 })
 
 test_that("a unit is named by a column of plain values", {

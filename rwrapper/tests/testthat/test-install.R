@@ -17,3 +17,8 @@ test_that("a Python that cannot load its libraries is noticed before pip is aske
   writeLines(c("#!/bin/sh", "exit 0"), fake)
   expect_silent(check_loads(fake, "dpreg"))
 })
+
+test_that("a path that is not there is refused before an environment is made", {
+  expect_error(install_dpreg("nowhere/dpreg.whl"), "there is no file or folder 'nowhere/dpreg.whl'",
+               class = "dpreg_usage")
+})

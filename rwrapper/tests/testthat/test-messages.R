@@ -89,6 +89,8 @@ test_that("users of lm() and glm() are told what to write", {
     dp_glm(dear ~ carat, data, 1, fit_stats = TRUE), "are those of dp_lm()",
     dp_glm(dear ~ carat, data, 1, family = "logit"), "write family = \"binomial\"",
     dp_glm(price ~ carat, data, 1, family = quasipoisson), "write family = \"poisson\", whose standard errors allow",
+    dp_glm(price ~ carat, data, 1, family = lm), "family must be a family or its name",
+    dp_lm(price ~ carat, data, 1, rng = "a"), "must be NULL (private) or an integer in [0, 2^64), which",
     dp_glm(price ~ carat, data, 1, family = "Poisson"), "write family = \"poisson\"",
     dp_glm(price ~ carat, data, 1, family = inverse.gaussian), "or Quantile(q = 0.9), got 'inverse.gaussian'",
     dp_lm(price ~ interaction(cut, color), data, 1), "write a:b",

@@ -169,6 +169,15 @@ test_that("arguments have the shape that makes functions work row by row", {
     expect_row_by_row(formula, data)
 })
 
+test_that("columns of haven are text or numbers, and never what SPSS takes as missing", {
+  of_haven <- function(x, ...) structure(x, class = c(..., "haven_labelled", "vctrs_vctr", typeof(x)))
+  data <- data.frame(y = 1:4)
+  data$text <- of_haven(c("a", "b", "a", "b"))
+  expect_identical(design_of(y ~ text, data, levels = list(text = c("a", "b")))$names, c("(Intercept)", "textb"))
+  data$spss <- of_haven(c(1, -99, 2, 3), "haven_labelled_spss")
+  expect_error(design_of(y ~ spss, data), "write data\\$spss <- haven::zap_missing\\(data\\$spss\\) before the call")
+})
+
 # Expressions of all shapes, most of them wrong.
 any_expression <- function(depth, columns) {
   constants <- list(3, 0, 2L, TRUE, NA, "a", "lo", "2020-01-03", quote(pi), quote(T), quote(c(1, 2)), quote(c(3)),

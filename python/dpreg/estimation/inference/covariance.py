@@ -187,6 +187,7 @@ def hidden_note(
     *,
     inference: bool,
     levels: Sequence[Integers] = (),
+    narrow: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Name the coefficients that are not estimable at this eps, if there are any.
 
@@ -197,6 +198,7 @@ def hidden_note(
     hidden, shape (c,).
     inference: False: only columns that are not used are hidden, and their coefficients are 0.
     levels: places of the coefficients of the levels of each factor.
+    narrow: those of columns far from 0 that look constant.
     """
     if not hidden.any():
         return ()
@@ -206,8 +208,10 @@ def hidden_note(
     # Without its rows nothing is known of the intercept either.
     rare = coefficients[0] == "Intercept" and hidden[0] and any(hidden[of].all() for of in levels)
     if hidden.all():
-        bounds = f"give bounds, of a numeric response first, or use {less}"
-        return (f"the {what} are not estimable at this eps; {reference if rare else bounds}",)
+        advice = f"give bounds, of a numeric response first, or use {less}"
+        if rare or narrow:
+            advice = reference if rare else narrow_note(narrow)
+        return (f"the {what} are not estimable at this eps; {advice}",)
     blank = [name for name, h in zip(coefficients, hidden, strict=True) if h]
     more = f" and {len(blank) - _NAMED:,} more" if len(blank) > _NAMED else ""
     absent = "a term whose coefficient is 0 is not in the model"
@@ -218,6 +222,21 @@ def hidden_note(
     elif any(hidden[of].any() and not hidden[of].all() for of in levels):
         absent += ", and a level with too few rows is given the mean effect of its factor: merge it"
         absent += f" with another, or use {less}"
+    elif narrow:
+        absent = narrow_note(narrow)
     else:
         absent += f": use {less}"
     return (f"{what} not estimable at this eps: {', '.join(blank[:_NAMED])}{more}; {absent}",)
+
+
+def narrow_note(names: Sequence[str]) -> str:
+    """Say what to do about columns whose values differ little beside their size.
+
+    Fewer columns or more rows would not help: a number beside 1e12 has few digits left.
+    """
+    if len(names) == 1:
+        what, do = f"{names[0]} varies", "its size: subtract a public number close to its values"
+    else:
+        what = f"{', '.join(names[:_NAMED])} vary"
+        do = "their size: subtract public numbers close to their values"
+    return f"{what} too little relative to {do}"

@@ -107,7 +107,8 @@ def check_k(k: object, d: int, of: str = "terms of the formula") -> int:
     if d == 0:
         raise ArgumentError("k", f"there is nothing to choose from, the number of {of} is 0")
     if not is_whole(k) or not 1 <= k <= d:
-        raise unusable("k", f"an integer between 1 and {d}, the number of {of}", k)
+        wanted = "1" if d == 1 else f"an integer between 1 and {d}"
+        raise unusable("k", f"{wanted}, the number of {of}", k)
     return int(k)
 
 

@@ -16,12 +16,14 @@ _SHOWN = {"text", "claim", "notes", "reason", "advice", "no_errors", "label", "r
 _CONSTANTS = {"True": "TRUE", "False": "FALSE", "None": "NULL"}
 _PHRASES = {"options object": "options", "an options": "options", "a Screen or ": "",
             "a tuple or list": "a character vector",
-            ", or a dpreg bit source": "", ", got a tuple": ", got a vector",
+            ", got a tuple": ", got a vector",
             "fit.clipping": "fit$clipping", "fit.notes": "fit$notes"}  # fmt: skip
 
 
 # The name of an argument before its value, where it is not the name of a column or a level.
-_ARGUMENT = re.compile(r"(?<![\w.'\"`])([A-Za-z_]\w*)=(?!=) ?")
+_ARGUMENT = re.compile(r"(?<![\w.'\"`])([A-Za-z_]\w*)=(?!=)")
+# One without a value, as in "levels= declares them".
+_BARE = re.compile(_ARGUMENT.pattern + r"(?=[\s,;:)]|\.(?!\.)|$)")
 # A list of texts.
 _LIST = re.compile(r"\[('[^'\]]*'(?:, (?:'[^']*'|\.\.\.))*)\]")
 
@@ -45,7 +47,7 @@ def in_r(text: str) -> str:
         text = text.replace(python, r)
     text = re.sub(r"\bdpreg\.Budget\(", "dp_budget(", text)
     text = re.sub(r"\bdpreg\.(?=[A-Z])", "", text)
-    text = _ARGUMENT.sub(r"\1 = ", text)
+    text = _ARGUMENT.sub(r"\1 = ", _BARE.sub(r"\1", text))
     text = re.sub(r"(?<= = )'([^']*)'", r'"\1"', text)
     text = re.sub(r"(?<![\w.'])(\d+)\.0(?![\w.'])", r"\1", text)
     text = re.sub(r"(?<=\d)\*\*(?=\d)", "^", text)

@@ -43,7 +43,7 @@ def budget() -> None:
 )
 @click.argument("file")
 @click.option("--eps", type=float, help="Total epsilon.")
-@click.option("--delta", type=float, help="Total delta.  [default: as in Python]")
+@click.option("--delta", type=float, help="Total delta.  [default: 1e-5]")
 @click.option("--accounting", help="How releases add up: basic, gdp or zcdp.  [default: basic]")
 @click.option("--mu", type=float, help="Total mu of gdp accounting, instead of --eps.")
 @click.option("--rho", type=float, help="Total rho of zcdp accounting, instead of --eps.")

@@ -44,7 +44,7 @@ class Commands(click.Group):
         return code
 
 
-@click.group(cls=Commands, epilog=_EPILOG)
+@click.group(cls=Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dpreg", message="%(prog)s %(version)s")
 def dpreg() -> None:
     """Differentially private regression: a formula, a table and an epsilon."""

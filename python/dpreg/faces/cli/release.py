@@ -133,7 +133,9 @@ def stratum_of(budget: dpreg.Budget, path: str, typed: str) -> StratumBudget:
 
 _OPTIONS = {
     "eps": option("eps", float, "Privacy parameter epsilon.", required=True),
-    "delta": option("delta", float, "Privacy parameter delta.  [default: as in Python]"),
+    "delta": option(
+        "delta", float, "Privacy parameter delta.  [default: 1e-5, or the share of the delta of "
+        "--budget that --eps is of its eps; 0 to select terms]"),
     "unit": option("unit", str, "Column that names the protected unit.", metavar="COLUMN"),
     "budget": option("budget", str, "Budget to charge (see dpreg budget new).", metavar="FILE"),
     "stratum": option(
@@ -188,7 +190,7 @@ def listed(text: str) -> list[str]:
 def text_of(path: str, argument: str) -> str:
     """Return what is in a file that was given for `argument`."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
             return file.read()
     except OSError as error:
         raise ArgumentError(argument, f"cannot read {path!r}: {error.strerror}") from None
