@@ -73,7 +73,7 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
     excess = 0.0 if tail is None else tail.cut(limit).excess / n
     return EstimateError(
         sampling=sampling,
-        privacy=fit.path.variance * way @ way.T + _slow(fit, way),
+        privacy=way @ fit.path.errors @ way.T + _slow(fit, way),
         hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
         clipping=excess**2 * added @ added.T,
     )
