@@ -152,3 +152,38 @@ def test_the_curvature_of_levels_is_added_up():
     path.curvature = np.diag([1.5, 1.0])
     path.bend(np.eye(2), np.diag([0.5, 1.0]))
     np.testing.assert_allclose(path.curvature, np.eye(2), atol=1e-12)
+
+
+def test_the_end_is_at_the_root_where_the_curvature_fell_along_one_direction():
+    root = np.array([3.0, 0.4])
+
+    def score(at):  # the first entry flattens out as probabilities do near 0
+        return np.array([np.exp(-at[0]) - np.exp(-root[0]), root[1] - at[1]])
+
+    path = path_of(2, 1e-4)
+    for at in (0.0, 1.0, 2.0):
+        path.add(seen(np.array([at, 0.3]), score(np.array([at, 0.3])), 1e-3))
+
+    def off():
+        error = np.sqrt(path.inverse @ path.errors @ path.inverse)[0, 0]
+        return abs(path.theta[0] - root[0]), error
+
+    before, error = off()
+    assert before > 3 * error
+    path.end(np.diag([np.exp(-path.theta[0]), 1.0]))
+    after, error = off()
+    assert after < before / 2
+    assert after < error < 2 * before
+    assert path.theta[1] == pytest.approx(root[1], abs=1e-6)
+
+
+def test_errors_of_the_end_are_those_of_noise_and_no_larger_where_nothing_changed():
+    rng, off, one = np.random.default_rng(3), [], []
+    for _ in range(400):
+        path = walk(path_of(3, 1e-6), np.eye(3), np.full(3, 0.05), 4, 0.02, rng)
+        path.end(path.curvature)
+        error = np.sqrt(np.diag(path.inverse @ path.errors @ path.inverse))
+        off.append((path.theta - 0.05) / error)
+        one.append(error / 0.02)
+    assert np.sqrt(np.mean(np.square(off))) == pytest.approx(1, abs=0.08)
+    assert np.mean(one) == pytest.approx(0.5, abs=0.05)  # four scores together

@@ -75,7 +75,7 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
     excess = 0.0 if tail is None else tail.cut(limit).excess / n
     return EstimateError(
         sampling=sampling,
-        privacy=fit.path.variance * way @ way.T + _slow(fit, way),
+        privacy=way @ fit.path.errors @ way.T + _slow(fit, way),
         hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
         clipping=excess**2 * added @ added.T,
     )
@@ -90,7 +90,7 @@ def _doubted(fit: Fit) -> Doubles:
     doubt = np.diag(fit.path.doubt)
     if fit.model.family.level is None:
         return np.ones(len(doubt))
-    return np.sqrt(1 + 3 * np.minimum(doubt, _MOST_DOUBT))
+    return np.asarray(np.sqrt(1 + 3 * np.minimum(doubt, _MOST_DOUBT)))
 
 
 def _hidden(model: Linearised, dispersion: float) -> Doubles:

@@ -261,7 +261,7 @@ def _rounds(
     newton(rounds, left_for_scores(begun))
     if not is_flatter(rounds):
         return with_products(rounds, top)
-    rounds.path.curvature = curvature_there(rounds)
+    rounds.path.end(curvature_there(rounds))
     return with_products(rounds, top, PRODUCTS / 2)
 
 

@@ -34,6 +34,10 @@ _MOST = 1.0
 _CLEAR, _HELD_UP, _FALLEN, _CARRIED = 3.0, 5.0, 0.6, 3.0
 # Times that weights are found anew from where they lead, half of the way each.
 _AGAIN = 10
+# The curvature on the way from the last score is wrong by this share of what it was found to have
+# changed by: it was measured at the other end.  With 0 .55 and .89 of coefficients of two splines
+# of 20,000 rows of events that are rare at one end covered, for .84 and .94.
+_LAST_CHANGED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ class Path:
         self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
         self._first, self._surprises = doubt + _BENT**2, list[float]()
         self._measured = False  # The curvature was, where `theta` is.
+        self._errors: Doubles | None = None  # Where `end` found them.
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
@@ -142,6 +147,11 @@ class Path:
         return np.asarray(self.weights**2 @ self._noise + self.doubt @ left**2)
 
     @property
+    def errors(self) -> Doubles:
+        """Second moments of what is wrong with the score at `theta`, but for sampling error."""
+        return np.diag(self.variance) if self._errors is None else self._errors
+
+    @property
     def held(self) -> bool:
         """Whether `theta` is held back."""
         return bool(self.beyond.any())
@@ -174,6 +184,34 @@ class Path:
         """Go to where scores lead with this curvature, which was measured there: they do fall."""
         self.curvature, self._measured = curvature, True
         self._combine()
+
+    def end(self, curvature: Doubles) -> None:
+        """Go to where scores lead with this curvature, which was measured where `theta` is.
+
+        Along each direction a score counts by its noise and by what is wrong with the curvature
+        between it and `theta`: no more than what was found to have changed, and of the last score
+        half of that.  With one weight for all directions and errors of the curvature alone, .52 to
+        .91 of coefficients of splines and powers covered, 20,000 rows of events that are rare at
+        one end, for .85 to .97; with the last score alone errors of 5,000 rows with 4% of events,
+        where little had changed, were 1.4 times as long.
+        """
+        root = symmetric_root(self.curvature, centred=False)
+        held, turn = np.linalg.eigh(root.T @ curvature @ root)
+        basis = root @ turn
+        inverse = np.linalg.inv(basis)
+        at = np.array([inverse @ seen.at for seen in self.observations])
+        targets = at + np.array([basis.T @ seen.score for seen in self.observations]) / held
+        noise, changed = self._noise @ basis**2, np.tile(1 - held, (len(at), 1))
+        changed[-1] *= _LAST_CHANGED
+        found = targets[-1]
+        for _ in range(_AGAIN):
+            wrong = noise + (changed * (found - at)) ** 2
+            weights = 1 / wrong / (1 / wrong).sum(axis=0)
+            found = (weights * targets).sum(axis=0)
+        left = inverse.T @ (held * (weights * (found - at)).sum(axis=0))
+        known = (inverse.T * (weights**2 * wrong).sum(axis=0)) @ inverse
+        self._errors = known + np.diag(self.doubt @ left**2)
+        self.curvature, self.theta = curvature, basis @ found
 
     def add(self, seen: Observation) -> None:
         """Take in a score, and go to where all of them lead."""
