@@ -108,6 +108,8 @@ def test_counts_of_residuals_are_by_mean_too_where_many_rows_are_beyond():
         assert groups == 1 or beyond / groups * mu >= 12.0
         seen.append(groups)
     assert seen == [1, 6, 8, 8]
+    _, *alike = _counts_by_residual(begun, 1e5, alike=True)
+    assert alike == [1, 48]
 
 
 def test_the_line_through_groups_is_that_of_least_squares():
