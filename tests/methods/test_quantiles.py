@@ -122,7 +122,7 @@ def test_the_line_through_groups_is_that_of_least_squares():
 
 
 def test_upper_deciles_whose_spread_grows_with_a_regressor_have_errors():
-    """Without groups by mean 4 of 10 of these had an error, and with them all."""
+    """Without groups by mean 6 of 10 of these had an error, and with them all."""
     away = []
     for seed in range(10):
         rng = np.random.default_rng([seed, 9])

@@ -238,7 +238,7 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     if model.family.level is not None:
         # Coordinates are longer where there is less curvature, and so may rows and scores be.
         # Without this .70 and .55 for .90 of 50% and 75% quantiles of price by carat covered,
-        # 20,000 rows.  Of events, errors were up to four times as long with it.
+        # 20,000 rows.  Of events, errors were up to 5 times as long with it.
         longer = float(np.linalg.norm(by, 2))
         top, first = top * longer, replace(first, most=first.most * longer)
     rows = score_rows(begun, model, top, kept=True)
