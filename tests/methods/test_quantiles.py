@@ -128,8 +128,8 @@ def test_upper_deciles_whose_spread_grows_with_a_regressor_have_errors():
         rng = np.random.default_rng([seed, 9])
         x = rng.gamma(2.0, size=50_000)
         away.append(_away(x, x * rng.exponential(size=len(x)), 0.9, seed))
-    assert np.isfinite(away).mean() > 0.8
-    assert np.nanmax(np.abs(away)) < 4.5
+    assert np.isfinite(away).mean() > 0.9
+    assert np.nanmax(np.abs(away)) < 4
 
 
 def _counted(n, level):

@@ -193,8 +193,8 @@ class Standardised:
         stats, diagnostics = released_extras(
             self.design, self.scales, params, self.noise, self.extras
         )
-        narrow = self.scales.constant[of_model] & np.append(far, terms.family.least_squares)
-        names = list(compress((*terms.regressors, terms.response), narrow))
+        constant = self.scales.constant[of_model]
+        alike = terms.family.least_squares and constant[-1]
         dispersion = None
         if self.extras.dispersion:
             dispersion = released_dispersion(
@@ -213,14 +213,14 @@ class Standardised:
                 *(() if dispersion is None else (dispersion.note,)),
                 *notes,
                 *self._about_weights(),
-                *([narrow_note(names[-1:])] if narrow[-1] else []),
+                *([narrow_note([terms.response])] if alike else []),
             ),
             blank=hidden_note(
                 hidden,
                 terms.coefficients,
                 inference=error is not None,
                 levels=self._levels(lost),
-                narrow=names[: int(narrow[:-1].sum())],
+                narrow=list(compress(terms.regressors, constant[:-1] & far)),
             ),
             limits=limits[of_model],
             stats=stats,

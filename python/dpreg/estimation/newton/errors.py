@@ -36,8 +36,6 @@ _FLAT, _MOST_FLAT = 2.0, 1e3
 # say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
 # with this .94.
 _TAILED_NOISE, _MOST_LOST = 0.1, 0.5
-# The curvature of a quantile is doubted by no more, as a variance: about what is thought possible.
-_MOST_DOUBT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +85,8 @@ def _doubted(fit: Fit) -> Doubles:
     The mean of 1 / c^2 where c is 1 with a variance v is about 1 + 3 v.  Without it .911 for .917
     of intervals of quantiles of eight tables of 20,000 rows covered.
     """
-    doubt = np.diag(fit.path.doubt)
-    if fit.model.family.level is None:
-        return np.ones(len(doubt))
-    return np.asarray(np.sqrt(1 + 3 * np.minimum(doubt, _MOST_DOUBT)))
+    times = 3 if fit.model.family.level is not None else 0
+    return np.asarray(np.sqrt(1 + times * np.diag(fit.path.doubt)))
 
 
 def _hidden(model: Linearised, dispersion: float) -> Doubles:

@@ -134,8 +134,8 @@ def stratum_of(budget: dpreg.Budget, path: str, typed: str) -> StratumBudget:
 _OPTIONS = {
     "eps": option("eps", float, "Privacy parameter epsilon.", required=True),
     "delta": option(
-        "delta", float, "Privacy parameter delta.  [default: 1e-5, or the share of the delta of "
-        "--budget that --eps is of its eps; 0 to select terms]"),
+        "delta", float, "Privacy parameter delta.  [default: 1e-5; with --budget, as large a "
+        "share of its delta as --eps is of its eps; 0 to select terms]"),
     "unit": option("unit", str, "Column that names the protected unit.", metavar="COLUMN"),
     "budget": option("budget", str, "Budget to charge (see dpreg budget new).", metavar="FILE"),
     "stratum": option(
