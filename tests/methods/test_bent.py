@@ -189,10 +189,13 @@ def test_a_level_whose_rows_all_have_the_outcome_has_no_error(coded, link):
     y = x | (rng.random(10_000) < 0.45)
     data = {name: column.astype(float) for name, column in (("x", x), ("z", z), ("y", y))}
     right, levels = ("x + z", None) if coded == "number" else ("C(x) + z", {"x": [0.0, 1.0]})
-    for seed in range(2):
+    beside = []
+    for seed in range(4):
         fit = dpreg.dp_glm(
             f"y ~ {right}", data, 1.0, 1e-6, link=link, family="binomial", levels=levels, rng=seed
         )
         error = fit.bse.to_numpy()
         assert np.isnan(error[1]) or error[1] > 1
-        assert error[2] < 0.25
+        beside.append(error[2])
+    # A level of which nothing is known is a part of others as far as noise relates them.
+    assert np.sort(beside)[1] < 0.1

@@ -122,13 +122,14 @@ def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
     cells = data.groupby(["a", "b"], observed=True)
     each = cells.apply(lambda of: of["y"][of["t"] == 1].mean() - of["y"][of["t"] == 0].mean())
     truth = float(np.average(each, weights=cells.size()))
-    off, said = [], []
+    off, said, errors = [], [], []
     for seed in range(8):
         fit = dpreg.dp_effect("y ~ a + b", stops(n, 1 + seed), 1.0, treatment="t",
                               family="binomial", rng=seed)  # fmt: skip
         off.append((fit.effect - truth) / fit.se)
         said.append("interval longer" in " ".join(fit.notes))
-        assert fit.se < (0.05 if n == 5000 else 0.01)
+        errors.append(fit.se)
+    assert np.median(errors) < (0.04 if n == 5000 else 0.008)
     assert np.isfinite(off).all()
     assert np.abs(off).max() < 3
     assert any(said) == (n == 5000)

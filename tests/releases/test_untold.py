@@ -98,3 +98,31 @@ def test_columns_that_were_counted_and_not_found_are_told_apart():
         noise = GaussianReleases(5.0, 1e-6, _core.TestBits(1), rows=1)
         scales = column_scales(InMemory(X, y), noise, bounds, wide=np.array(wide, dtype=int))
         assert scales.rare.untold == (1,)
+
+
+def of_levels(count, doubt):
+    """Return what is expected of two coordinates and so many levels, apart from each other."""
+    levels = np.arange(2 + count) >= 2
+    variance = np.where(levels[:, None] & levels, doubt**2, np.inf)
+    return Moments(np.eye(2 + count), variance, levels)
+
+
+def test_how_large_correlations_of_levels_are_is_seen():
+    """As Bayes has it, were the mean square of those correlations known."""
+    rng, count, noise, spread = np.random.default_rng(5), 60, 0.1, 0.2
+    matrix = np.eye(2 + count)
+    matrix[:2, 2:] = rng.normal(0, np.hypot(noise, spread), (2, count))
+    matrix[2:, :2] = matrix[:2, 2:].T
+    seen = of_levels(count, 1e-6).seen(matrix, np.full(matrix.shape, 2 * noise**2))
+    weight = np.linalg.norm(seen.matrix[:2, 2:]) / np.linalg.norm(matrix[:2, 2:])
+    np.testing.assert_allclose(weight, spread**2 / (spread**2 + noise**2), atol=0.07)
+    np.testing.assert_allclose(np.median(seen.variance[:2, 2:]), 2 * weight * noise**2, rtol=0.1)
+
+
+def test_doubt_of_what_is_expected_does_not_spread_values():
+    known = of_levels(3, 0.5)
+    known = Moments(np.eye(5), np.where(np.isinf(known.variance), 0.0, 0.5), known.levels)
+    values = np.linspace(0.5, 1.5, 5)
+    np.testing.assert_array_equal(known.without_spread(values), values)
+    noisy = Moments(known.matrix, known.variance, known.levels, known.variance)
+    assert np.ptp(noisy.without_spread(values)) < 1

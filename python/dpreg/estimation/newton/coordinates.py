@@ -23,6 +23,10 @@ _FALSE = 0.05
 # the second: with the first alone, noise was taken for them, steps went too far, and errors of 36
 # levels of 100,000 rows were 7 times those of least squares, for 2.1.
 ALIKE, _ALIKE_ALL = 0.1, 0.06
+# Nothing is expected of correlations that may be about so large: what is seen has all its noise.
+# Without it 7 of 111 slopes of 5,000 rows on a column that is mostly 0, and on one that it follows,
+# were off by more than four errors, for 5 of 230.
+_VAGUE = 0.3
 # What is left of a coordinate that is all of it hidden, but for rounding.
 _NOTHING = 1e-8
 # and of an entry of what rows are multiplied by, as a share of the largest.  Without it columns
@@ -39,33 +43,45 @@ class Moments:
     # not known.
     variance: Doubles
     levels: Mask  # Shape (k,): coordinates of levels.
+    # Shape (k, k): of the variance, what is noise in `matrix`, and not doubt of what is expected.
+    noise: Doubles | float = 0.0
 
     def seen(self, matrix: Doubles, variance: Doubles) -> Moments:
         """Take in noisy second moments.
 
-        Where no level is concerned, they and what is known count by their noise: with what is seen
-        last alone, .26 of 30 indicators of 5,000 rows had no error, for .03.  A correlation of a
-        level is one of many, most of which are small: it is shrunk to what is known, and to 0 at
-        first, while it does not differ from it by more than noise would, and hardly at all where it
-        differs by far more.  Shrunken as products with the response are, one of nearly 1, of a
-        level with its product with a year, was taken for .9, and what is left of the two for seen:
-        one of four logistic fits of 20,000 rows missed by hundreds of errors; with a power of 2 for
-        4, two of 150.
+        They and what is known count by their noise: with what is seen last alone, .26 of 30
+        indicators of 5,000 rows had no error, for .03.  A correlation of a level is one of many: it
+        is shrunk to what is known, and to 0 at first, by its noise and by how large such
+        correlations are seen to be; hardly at all where it differs by far more.  With `_apart` for
+        all of them .876 for .926 of the intervals of sixteen models with factors covered, 2,000
+        rows of each, and 131 for 16 of 5,208 coefficients were off by more than four errors.
+        Shrunken as products with the response are, one of nearly 1, of a level with its product
+        with a year, was taken for .9, and what is left of the two for seen: one of four logistic
+        fits of 20,000 rows missed by hundreds of errors; with a power of 2 for 4, two of 150.
 
         References
         ----------
+        Efron and Morris (1973), "Stein's estimation rule and its competitors: an empirical Bayes
+        approach".
         Zou (2006), "The adaptive lasso and its oracle properties".
         Rothman, Levina, Zhu (2009), "Generalized thresholding of large covariance matrices".
         """
-        known = np.isfinite(self.variance)
-        level = (self.levels[:, None] | self.levels) & (known | ~np.eye(len(matrix), dtype=bool))
+        known, apart = np.isfinite(self.variance), ~np.eye(len(matrix), dtype=bool)
+        level = (self.levels[:, None] | self.levels) & apart
+        new = level & ~known
         before = np.where(known, self.variance, self._apart)
-        both = (before + variance) / np.where(np.eye(len(matrix), dtype=bool), 1.0, 2.0)
+        before[new] = np.maximum(before[new], 2 * _mean_square(matrix[new], variance[new] / 2))
         usual = before / np.maximum(before + variance, np.finfo(float).tiny)
+        both = (before + variance) / np.where(apart, 2.0, 1.0)
         clear = 1 - (1 - shrunken(matrix - self.matrix, both)) ** 4
+        level |= known & (self.levels[:, None] | self.levels)
         weight = np.where(level, np.maximum(usual, clear), np.where(known, usual, 1.0))
+        vague = ~level | (before > 2 * _VAGUE**2)
         return Moments(
-            self.matrix + weight * (matrix - self.matrix), weight * variance, self.levels
+            self.matrix + weight * (matrix - self.matrix),
+            weight * variance,
+            self.levels,
+            (1 - weight) ** 2 * self.noise + np.where(vague, weight**2 * variance, 0.0),
         )
 
     def doubted(self, hidden: Doubles) -> Moments:
@@ -100,8 +116,9 @@ class Moments:
         """Return them in coordinates times `by`, where those of levels are 1."""
         levels = self.levels if levels is None else levels
         variance = np.asarray((by**2).T @ self.variance @ by**2)
+        noise = np.asarray((by**2).T @ (self.noise + np.zeros_like(self.variance)) @ by**2)
         matrix = np.where(levels[:, None] | levels, np.eye(len(levels)), by.T @ self.matrix @ by)
-        return Moments(matrix, variance, levels)
+        return Moments(matrix, variance, levels, noise)
 
     def apart(self, places: Integers) -> Moments:
         """Return them as if these coordinates had nothing to do with others."""
@@ -127,16 +144,29 @@ class Moments:
         variance = self.variance.copy()
         variance[places] = variance[:, places] = self._apart
         variance[places, places] = np.diag(self.variance)[places]
-        return replace(self, variance=variance)
+        noise = self.noise + np.zeros_like(variance)
+        noise[places] = noise[:, places] = 0.0
+        return replace(self, variance=variance, noise=noise)
 
     def without_spread(self, values: Doubles) -> Doubles:
-        """See `spectrum.without_spread`, with the noise that entries have on average."""
-        mean = float(self.variance.sum()) / max(self.variance.size, 1)
-        return without_spread(values, math.sqrt(mean))
+        """See `spectrum.without_spread`, with the noise that entries have on average.
+
+        Doubt of what is expected does not push values apart.  With all of the variance instead of
+        the noise .889 for .921 of the intervals of sixteen models with factors covered, 2,000 rows
+        of each, and 61 for 16 of 5,208 coefficients were off by more than four errors.
+        """
+        noise = self.noise + np.zeros_like(self.variance)
+        return without_spread(values, math.sqrt(float(noise.sum()) / max(noise.size, 1)))
 
     def edge(self, vectors: Doubles) -> Doubles:
         """Return the largest second moment along vectors, about, that errors alone would make."""
         return np.asarray(np.sqrt(2 * self.variance.sum(axis=1) @ vectors**2))
+
+
+def _mean_square(seen: Doubles, noise: Doubles) -> float:
+    """Return the mean square of numbers about 0 that were seen with noise of these variances."""
+    weight = 1 / (ALIKE**2 + noise) ** 2
+    return float(weight @ (seen**2 - noise)) / max(float(weight.sum()), np.finfo(float).tiny)
 
 
 def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
@@ -172,6 +202,7 @@ class Whitening:
     # levels.
     sizes: Doubles
     limit: float = math.inf  # Norm to which rows were shortened, at least.
+    noise: float = 0.0  # Deviation of that in `residual`.
 
     @property
     def width(self) -> int:

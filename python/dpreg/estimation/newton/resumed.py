@@ -69,7 +69,9 @@ def resumed_whitening(begun: Standardised) -> Whitening | None:
     """
     start = begun.start
     assert start is not None
-    moments = Moments(np.eye(len(start.theta)), start.deviation**2, start.sizes < 1)
+    variance, levels = start.deviation**2, start.sizes < 1
+    noise = np.where(levels[:, None] | levels, 0.0, variance)
+    moments = Moments(np.eye(len(start.theta)), variance, levels, noise)
     before = Whitening(
         start.change, start.unseen, start.theta, start.residual, moments, start.sizes
     )
@@ -128,7 +130,8 @@ def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
     full = 1 + _FULL * (min(limit**2 / total, 2 * _LARGER) - 1)
     full += _CLEAR * deviation * math.sqrt(max(len(gram), 1)) / total
     sizes, width = np.outer(before.sizes, before.sizes), before.width
-    moments = Moments(gram[:width, :width] / sizes, (deviation / sizes) ** 2, before.levels)
+    variance = (deviation / sizes) ** 2
+    moments = Moments(gram[:width, :width] / sizes, variance, before.levels, variance)
     residual = float(gram[-1, -1]) if small else None
     return _Seen(
         moments, residual, deviation, float(np.trace(gram)) / total > full, limit == wanted

@@ -192,12 +192,12 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     held = np.maximum(values, _HELD * moments.edge(vectors))
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
     floor = _HIDDEN * float(scale) / n if small else 0.0
+    left = square - 2 * float(step @ products) + float(step @ moments.matrix @ step)
     found = replace(
         before,
         theta=before.theta + step,
-        residual=max(
-            square - 2 * float(step @ products) + float(step @ moments.matrix @ step), floor
-        ),
+        residual=max(left, floor),
+        noise=float(scale) / n * (1 + float(((step / before.sizes) ** 2).sum())),
         moments=moments.turned(by).unrelated(untold),
         limit=min(before.limit, limit),
     )

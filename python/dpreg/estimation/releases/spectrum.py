@@ -23,7 +23,9 @@ def without_spread(values: Doubles, deviation: float) -> Doubles:
     matrices", IEEE Transactions on Information Theory 62, additive case.
     """
     gaps = values[:, None] - values
-    return np.asarray(values - deviation**2 * (gaps / (gaps**2 + deviation**2)).sum(axis=1))
+    least = np.finfo(float).tiny  # Without noise nothing is added.
+    closer = gaps / np.maximum(gaps**2 + deviation**2, least)
+    return np.asarray(values - deviation**2 * closer.sum(axis=1))
 
 
 def symmetric_root(moments: Doubles, *, centred: bool) -> Doubles:
