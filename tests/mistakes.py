@@ -235,6 +235,7 @@ MISTAKES = [
          "give the text of a file"),
         ("fit.coef_", "there is no 'coef_'", "write params"),
         ("fit.to_json('fit.json')", "to_json(): takes no arguments", "write_text(fit.to_json())"),
+        ("fit.cov_params('x')", "cov_params(): takes no arguments", "write cov_params().loc["),
         ("fit.to_latex()", "there is no 'to_latex'", "write summary().as_latex()"),
         ("fit.predict()", "data must be given", "rows that need no protection"),
         ("fit.marginal_effects()", "data must be given", "rows that need no protection"),

@@ -75,5 +75,5 @@ seen_by <- function(asked, formula) {
 
 seen_design <- function(asked, formula = asked$formula) {
   asked <- seen_by(asked, formula)
-  design_of(formula, asked$seen, asked$levels, asked$given$bounds)
+  check_whole_products(design_of(formula, asked$seen, asked$levels, asked$given$bounds))
 }

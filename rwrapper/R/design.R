@@ -38,6 +38,19 @@ design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   design
 }
 
+# Of f:g alone R makes a column of each pair of levels, which add up to the intercept. lm() leaves one
+# out when it has seen the rows; here no coefficient would have a standard error.
+check_whole_products <- function(design) {
+  factors <- attr(design$terms, "factors")
+  for (term in if (attr(design$terms, "intercept")) colnames(factors)) {
+    at <- rownames(factors)[factors[, term] > 0]
+    if (length(at) > 1L && all(factors[at, term] == 2) && all(at %in% names(design$contrasts)))
+      refuse("formula: the columns of ", sQuote(term, FALSE), " add up to the intercept; write ",
+             paste(at, collapse = " * "), ", or 0 + ", term, " for a mean of each pair of levels")
+  }
+  design
+}
+
 # A name that is not a column. Values of the session are not taken silently: were they made from
 # the records, the formula would publish them.
 refuse_unknown <- function(name, formula, columns) {

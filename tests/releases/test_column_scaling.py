@@ -13,6 +13,7 @@ from releases.scales import scales_of
 from dpreg import _core
 from dpreg.base.families import BINOMIAL
 from dpreg.data.bounds import Crossed
+from dpreg.data.level_tables import LevelTable
 from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.column_sizes import Size
 from dpreg.estimation.releases.statistics import EventCounts, LevelCounts, SizeCounts
@@ -111,7 +112,9 @@ def test_indicators_of_levels_are_centred_at_their_shares():
     level = rng.choice(3, 5_000, p=[0.9, 0.09, 0.01])
     X = np.column_stack([level == 1, level == 2]).astype(float)
     bounds = np.array([[0.0, 1.0], [0.0, 1.0], [np.nan, np.nan]])
-    scales, noise = scales_of(X, rng.standard_normal(5_000), bounds=bounds, levels=(np.arange(2),))
+    scales, noise = scales_of(
+        X, rng.standard_normal(5_000), bounds=bounds, levels=(LevelTable.of_factor(np.arange(2)),)
+    )
     assert scales.centre[:2] == pytest.approx([0.09, 0.01], abs=0.03)
     assert scales.scale[:2].tolist() == [0.5, 0.5]
     (part,) = [part for part in noise.parts if part.label == "number of rows of each level"]
@@ -129,9 +132,9 @@ def test_products_with_levels_are_not_counted_and_have_scales_of_what_they_are_m
     if given:
         bounds[0] = 1970.0, 2030.0
     crossed = (Crossed(0, np.array([1, 2]), np.array([3, 4])),)
-    scales, noise = scales_of(
-        X, rng.standard_normal(5_000), bounds=bounds, levels=(np.arange(1, 3),), crossed=crossed
-    )
+    levels = (LevelTable.of_factor(np.arange(1, 3)),)
+    y = rng.standard_normal(5_000)
+    scales, noise = scales_of(X, y, bounds=bounds, levels=levels, crossed=crossed)
     part = next(part for part in noise.parts if part.label == SIZES)
     assert part.sensitivity == pytest.approx(_core.counts_sensitivity(np.ones(2 - given)))
     np.testing.assert_array_equal(scales.centre[3:5], scales.centre[1:3] * scales.centre[0])

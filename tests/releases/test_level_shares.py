@@ -10,6 +10,7 @@ import pytest
 
 import dpreg
 from dpreg import _core
+from dpreg.data.level_tables import LevelTable
 from dpreg.data.observations import InMemory
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.level_shares import LEVELS_AGAIN, level_shares
@@ -28,7 +29,8 @@ def released(numbers, *, most=1.0, seed=1, factors=1):
     groups = tuple(np.arange(j * k, (j + 1) * k) for j in range(factors))
     noise = GaussianReleases(1.0, 1e-6, _core.TestBits(seed), rows=1)
     exact = InMemory(X, np.zeros(len(X))).total(LevelCounts(groups))
-    shares, precision = level_shares(exact, groups, noise, most)
+    tables = tuple(map(LevelTable.of_factor, groups))
+    shares, precision = level_shares(exact, tables, noise, most)
     return shares, precision, {part.label: part.mu for part in noise.parts}, noise
 
 

@@ -199,7 +199,8 @@ def _missing(function: str, key: str, first: object, ordered: list[str]) -> Keyw
 
 def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordError:
     if not known:
-        return KeywordError(f"{function}()", "takes no arguments", _WITHOUT[function])
+        advice = _WITHOUT.get(function, "leave them out")
+        return KeywordError(f"{function}()", "takes no arguments", advice)
     if len(known) == len(ordered):
         problem = f"is the last argument of {_call(function, ordered)}"
         return KeywordError(known[-1], problem, "leave out what follows it")
@@ -211,7 +212,10 @@ def _too_many(function: str, ordered: list[str], known: list[str]) -> KeywordErr
 
 
 # Functions without arguments, and what to write instead of one with them.
-_WITHOUT = {"to_json": "write Path(name).write_text(fit.to_json())"}
+_WITHOUT = {
+    "to_json": "write Path(name).write_text(fit.to_json())",
+    "cov_params": "its rows and columns are named: write cov_params().loc[['x'], ['x', 'z']]",
+}
 
 
 def _call(function: str, arguments: list[str]) -> str:

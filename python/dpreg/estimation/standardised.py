@@ -21,6 +21,7 @@ from dpreg.data.bounds import (
     wide_places,
 )
 from dpreg.data.design import Design
+from dpreg.data.level_tables import level_tables
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import NOTHING_MORE, Allowance, Declined, Release
 from dpreg.estimation.inference.covariance import (
@@ -281,7 +282,7 @@ def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
     terms = design.terms
     return column_scales(
         design, noise, column_bounds(terms), family=terms.family,
-        levels=level_places(terms), wide=wide_places(terms), crossed=tuple(crossed_columns(terms)),
+        levels=level_tables(terms), wide=wide_places(terms), crossed=tuple(crossed_columns(terms)),
     )  # fmt: skip
 
 

@@ -148,6 +148,15 @@ test_that("constants of the session are put into the formula by whoever knows th
                    design_of(y ~ ns(whole, knots = c(20, 40), Boundary.knots = c(0, 70)) + I(whole - 3), data)$names)
 })
 
+test_that("all products of levels beside an intercept are refused", {
+  data <- strange_data()
+  refused <- function(formula) expect_error(check_whole_products(design_of(formula, data)), class = "dpreg_usage")
+  expect_match(refused(y ~ grade:truth)$message, "write grade * truth, or 0 + grade:truth", fixed = TRUE)
+  refused(y ~ whole + grade:place)
+  for (formula in c(y ~ 0 + grade:truth, y ~ grade / truth, y ~ grade * place, y ~ truth:whole, y ~ grade, y ~ 1))
+    expect_no_error(check_whole_products(design_of(formula, data)))
+})
+
 test_that("functions of the user's session are not called", {
   log <- function(x) stop("mine")
   sqrt <- log

@@ -12,8 +12,9 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.arms import FARTHEST, EffectScores, Line, Slopes, one_row_each, treatments_alone
-from dpreg.data.bounds import column_bounds, level_places, wide_places
+from dpreg.data.bounds import column_bounds, wide_places
 from dpreg.data.design import Design, Terms
+from dpreg.data.level_tables import level_tables
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.inference.effect import (
     LEAST_CHANCE,
@@ -151,7 +152,7 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
         noise,
         bounds,
         family=family if family.events else None,
-        levels=level_places(of),
+        levels=level_tables(of),
         wide=wide,
     )
     arms = one_row_each(design, treatments_alone, Terms("treatment", (), True, family=BINOMIAL))

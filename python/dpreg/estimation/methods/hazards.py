@@ -26,9 +26,10 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument
 from dpreg.base.passes import expect
-from dpreg.data.bounds import column_bounds, crossed_columns, level_places, wide_places
+from dpreg.data.bounds import column_bounds, crossed_columns, wide_places
 from dpreg.data.design import Design, Terms
 from dpreg.data.expanded import expanded
+from dpreg.data.level_tables import level_tables
 from dpreg.data.periods import RowsOfPeriods
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import Allowance, Declined, Release
@@ -120,7 +121,7 @@ def release_hazards(
     bounds = column_bounds(design.terms)
     # The time, the event and when a record entered are in the table.
     bounds[[*range(first), -1]] = 0.0, 1.0
-    levels, wide = level_places(design.terms), wide_places(design.terms)
+    levels, wide = level_tables(design.terms), wide_places(design.terms)
     crossed = tuple(crossed_columns(design.terms))
     records = column_scales(design, noise, bounds, levels=levels, wide=wide, crossed=crossed)
     table = _table(design, rows, noise)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
+from dpreg.data.level_tables import LevelTable, level_tables
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.coordinates import ALIKE, Mask, Moments
@@ -35,6 +36,8 @@ _CROSSED, _SHIFTED = 0.5, 0.5
 # Correlations of a column that is nearly always 0 with others may be so large, as it may say where
 # another is large.  With .1, as other correlations are, slopes of a normal column of 5,000 rows
 # beside one that says which are its upper 5% were off by four errors in .13 of the fits, for .03.
+# And so may those of levels of tables that have a factor in common, as f * g + g * h: without, .88
+# of its coefficients of 20,000 rows covered, for .96.
 _FOLLOWS = 0.5
 
 
@@ -147,6 +150,10 @@ def beginning(
             unseen.append(rows[:, places] @ left_out)
         kept = at[here]
         variance[0, kept] = variance[kept, 0] = 2 * noise**2 / part
+    for pair in _related(terms):
+        one, two = (first + np.flatnonzero(np.isin(units.columns, of.places)) for of in pair)
+        one, two = (at[np.isfinite(variance[at, at])] for at in (one, two))
+        variance[np.ix_(one, two)] = variance[np.ix_(two, one)] = 2 * _FOLLOWS**2
     alone = first + np.flatnonzero(np.isin(units.columns, list(scales.rare.columns)))
     alone = alone[np.isfinite(variance[alone, alone])]
     others = np.setdiff1d(np.arange(first, width), alone)
@@ -209,12 +216,14 @@ class _Group:
 
 
 def _groups(terms: Terms, scales: Scales) -> Iterator[_Group]:
-    for places in level_places(terms):
-        share = scales.centre[places]
-        noise = share * (1 - share) / scales.spread[places]
-        turn, share = _without_most(share)
-        one = np.ones(len(places))
-        yield _Group(places, turn, share, noise, one, one, np.diag(share), 0.0)
+    for table in level_tables(terms):
+        order = np.argsort(table.places)
+        places, has = table.places[order], table.has[np.ix_(order, order)]
+        own, one = scales.centre[places], np.ones(len(places))
+        noise = own * (1 - own) / scales.spread[places] / np.sqrt(table.added[order])
+        indicators = np.linalg.inv(has)
+        turn, share = _without_most(own @ indicators)
+        yield _Group(places, indicators @ turn, share, noise, one, one, np.diag(share), 0.0)
     rare, together = scales.rare, scales.rare.together
     for of, joint in [
         *([(together, rare.shared)] if together else []),
@@ -232,6 +241,13 @@ def _groups(terms: Terms, scales: Scales) -> Iterator[_Group]:
         same = np.eye(len(of))
         apart = rare.deviation if len(of) > 1 else 0.0
         yield _Group(np.array(of), same, share, noise, value, mean, joint, apart)
+
+
+def _related(terms: Terms) -> Iterator[tuple[LevelTable, LevelTable]]:
+    """Return tables that have a factor in common, but are not one."""
+    for one, two in itertools.combinations(level_tables(terms), 2):
+        if one.factors & two.factors:
+            yield one, two
 
 
 def _without_most(share: Doubles) -> tuple[Doubles, Doubles]:

@@ -9,6 +9,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.base.families import Family
 from dpreg.data.bounds import Crossed
+from dpreg.data.level_tables import LevelTable
 from dpreg.data.observations import Totals
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.closer_looks import (
@@ -84,7 +85,7 @@ def column_scales(
     bounds: Doubles,
     *,
     family: Family | None = None,
-    levels: tuple[Integers, ...] = (),
+    levels: tuple[LevelTable, ...] = (),
     wide: Integers = _NONE,
     crossed: tuple[Crossed, ...] = (),
 ) -> Scales:
@@ -100,7 +101,7 @@ def column_scales(
     family: None: nothing more is asked of the response.  Where responses are 0 and 1, or counts,
         rows are counted by whether they have an event, and again where few have, or have not; of
         least squares responses of which many are 0 are counted again.
-    levels: places of the indicators of each factor, whose bounds are 0 and 1.
+    levels: tables of the indicators of factors, whose bounds are 0 and 1.
     wide: columns whose bounds may be wide.
     crossed: columns that are others times levels, whose scales follow from theirs.
 
@@ -176,9 +177,9 @@ def column_scales(
         scale[j] = LEVEL_SCALE * column.value
         low[j], high[j] = column.low, column.high
     if levels:
-        places = np.concatenate(levels)
+        places = np.concatenate([table.places for table in levels])
         rest = _TOGETHER - spent - LOOKS * look * bool(far)
-        counts = rows.total(LevelCounts(levels))
+        counts = rows.total(LevelCounts(tuple(table.places for table in levels)))
         centre[places], precision = level_shares(counts, levels, noise, rest)
         scale[places] = LEVEL_SCALE
     counted = False

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.arrays import Doubles
+from dpreg.data.level_tables import LevelTable
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.sealed import ExactSums
 
@@ -30,13 +31,13 @@ _LEAST_COUNT = 0.5
 
 
 def level_shares(
-    exact: ExactSums, levels: tuple[Integers, ...], noise: GaussianReleases, most: float
-) -> tuple[Doubles, float]:
+    exact: ExactSums, tables: tuple[LevelTable, ...], noise: GaussianReleases, most: float
+) -> tuple[Doubles, Doubles]:
     """Release numbers of rows of each level, again where some have few.
 
     most: the share of the squared mu that counting them again may cost.
-    Returns shares: of the rows.
-    and precision: the inverse of the deviation of the noise in them.
+    Returns shares: of the rows, shape (k,), of the columns of all tables.
+    and precision: shape (k,): the inverse of the deviation of the noise in them.
 
     Privacy
     -------
@@ -46,11 +47,13 @@ def level_shares(
     label = "number of rows of each level"
     counts, deviation = noise.release(label, exact, noise.share(_LEVELS))
     few = counts.min() < _CLEAR * deviation
-    many = counts.sum() / len(levels) > _MANY * deviation / math.sqrt(len(levels))
+    many = counts.sum() / len(tables) > _MANY * deviation / math.sqrt(len(tables))
     if few and many and most >= LEVELS_AGAIN:
         again = noise.release(f"{label}, again", exact, noise.share(LEVELS_AGAIN))
         counts, deviation = Noisy(counts, deviation).averaged(again)
-    ends = np.cumsum([len(places) + 1 for places in levels])
+    ends = np.cumsum([len(table.places) + 1 for table in tables])
     cells = [np.maximum(of, _LEAST_COUNT) for of in np.split(counts, ends[:-1])]
     rows = float(np.mean([of.sum() for of in cells]))
-    return np.concatenate([of[:-1] / of.sum() for of in cells]), rows / deviation
+    shares = [of[:-1] / of.sum() @ table.has for of, table in zip(cells, tables, strict=True)]
+    added = np.concatenate([table.added for table in tables])
+    return np.concatenate(shares), rows / deviation / np.sqrt(added)
