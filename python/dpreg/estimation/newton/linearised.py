@@ -31,8 +31,6 @@ MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
 _MOST_PREDICTOR = 30.0
 # No regressor moves them by more.  Without it errors of 29 fits were 1.12 times as long.
 _MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
-# A mean is this share of the range inside of it, at least.
-_INSIDE = 1e-4
 # A mean count below this is that of `column_scales`.  With that of all counts, errors where means
 # were 1.5 and 4 were 1.04 and 1.07 times as long.
 _EVENTS = 0.69
@@ -231,7 +229,7 @@ def _longest(terms: Terms) -> float:
 
 def _inside(mean: float, scales: Scales) -> float:
     low, high = max(float(scales.low[-1]), 0.0), float(scales.high[-1])
-    margin = max(_INSIDE, 1 / scales.units) * (high - low)
+    margin = (high - low) / scales.units
     return min(max(mean, low + margin), high - margin)
 
 
