@@ -12,7 +12,6 @@ from scipy import optimize, special
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family, NegativeBinomial
 from dpreg.data.design import Terms
-from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.working_model import loss_of
@@ -43,9 +42,6 @@ _LEAST_DISPERSION = 1e-4
 # Without an intercept coordinates have a constant where they explain more than this of 1, in mean
 # square.
 _NEARLY = 0.8
-# Least curvature along a direction, as a share of that of all rows.  Without it means that begin
-# within 1e-4 of an end would have as little as .07 (logit), .02 (probit) and .008 (cloglog).
-_LEAST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +145,7 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     squares = family.weight(predictors) ** 2 * family.variance(family.mean(predictors))
     variance = dispersion * float(WEIGHTS @ squares)
     loss = loss_of(family, scales)
-    matrix = at_least(normal_curvature(weights, level, along), _LEAST * curvature)
-    turn = symmetric_root(matrix, centred=units.intercept)
+    turn = symmetric_root(normal_curvature(weights, level, along), centred=units.intercept)
     rare = family.name == "binomial" or (scales.counted and mean < 1)
     event = max(mean, 1 - mean) if family.name == "binomial" else 1.0
     most = float(family.slope(np.zeros(1))[0])
