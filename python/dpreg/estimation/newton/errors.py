@@ -25,8 +25,6 @@ from dpreg.estimation.standardised import Standardised
 # A coefficient that the last score moves on, by more than so many deviations of the noise in it and
 # in where it was taken, goes on as a geometric series, with no more than this ratio.
 _MOVED, SLOWEST = 3.5, 0.67
-# Fewer deviations say so where rows are seen that are so many times as long as is usual.
-_MOVED_LONG, _LONG = 2.0, 3.0
 # Along a regressor of two values a path has the curvature of its end unless that is so many times
 # less, and no more than the second: then nothing is known of the coefficient.  At 1.5, a level of
 # 200 of 20,000 rows with 35 events had no error in .27 of fits, for .08, and four events in a level
@@ -137,8 +135,7 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     first, moved = way @ earlier[-1].score, way @ last.score
     variance = 1 / sum(1 / seen.deviation**2 for seen in earlier)
     noise = np.sqrt(way**2 @ (variance + last.deviation**2))
-    most = _MOVED_LONG if fit.top > _LONG * fit.model.usual else _MOVED
-    clear = (np.abs(moved) > most * noise) & (first * moved > 0)
+    clear = (np.abs(moved) > _MOVED * noise) & (first * moved > 0)
     clear &= np.abs(first) > np.sqrt(way**2 @ earlier[-1].deviation ** 2)
     larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
     ratio = np.minimum(np.abs(moved) / larger, SLOWEST)
