@@ -27,11 +27,11 @@ _FLATTER = 0.85
 # and its noise would be no more than this share of it.  With `_WRONG` .61 to .91 of coefficients of
 # three splines of 2,000 rows covered, for .74 to .95.
 _LOUDEST = 0.5
-# The part of a person has a trace of no more than so many times the typical one, and of more, up to
-# the second, where noise stays below the last.
-_LEAST_TRACE, _MOST_TRACE, _QUIET = 4.0, 16.0, 0.05
-# It is between these, as shares of what was expected.
-_FLATTEST, _STEEPEST = 0.1, 10.0
+# The part of a row or a person has a trace of no more than so many times the typical one.  With
+# up to 16 times where noise is little, errors of 52 fits were 1/1.01 times as long.
+_MOST_TRACE = 4.0
+# It is no less than this share of what was expected.
+_FLATTEST = 0.1
 
 
 def for_followed(begun: Standardised, model: Linearised) -> float:
@@ -39,7 +39,7 @@ def for_followed(begun: Standardised, model: Linearised) -> float:
     own = ~model.found.levels
     typical = float((model.found.sizes[own] ** 2).sum())
     share, events = _SHARE * left_for_scores(begun), begun.scales.units
-    noise = _LEAST_TRACE * typical / events / begun.noise.share(share)
+    noise = _MOST_TRACE * typical / events / begun.noise.share(share)
     return share if events > _EVENTS and 0 < noise < _WRONG else 0.0
 
 
@@ -51,7 +51,7 @@ def is_flatter(rounds: Rounds) -> bool:
     """
     path, found, noise = rounds.path, rounds.model.found, rounds.noise
     typical = float(found.sizes @ found.sizes)
-    loud = noise.rows * _LEAST_TRACE * typical / rounds.units / noise.share(PRODUCTS / 2)
+    loud = noise.rows * _MOST_TRACE * typical / rounds.units / noise.share(PRODUCTS / 2)
     flatter = float(np.linalg.eigvalsh(path.curvature)[0]) < _FLATTER
     may = rounds.model.family.name == "binomial" and rounds.steps_left >= 0
     return may and flatter and loud < _LOUDEST and not found.levels.any()
@@ -67,7 +67,7 @@ def curvature_there(rounds: Rounds) -> Doubles:
     """
     path, noise, found, n = rounds.path, rounds.noise, rounds.model.found, rounds.units
     mu = noise.share(PRODUCTS / 2)
-    limit = _limit(found.sizes, _QUIET * n * mu / noise.rows)
+    limit = _limit(found.sizes)
     sums = rounds.rows.curvature(path.theta / found.sizes, limit)
     seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
     back = n * np.outer(found.sizes, found.sizes)
@@ -92,7 +92,7 @@ def followed_curvature(rounds: Rounds, share: float) -> Doubles:
     path, noise, found, n = rounds.path, rounds.noise, rounds.model.found, rounds.units
     count = int((~found.levels).sum())  # These come first.
     sizes, mu = found.sizes[:count], noise.share(share)
-    at, limit = path.theta / found.sizes, _limit(sizes, _QUIET * n * mu)
+    at, limit = path.theta / found.sizes, _limit(sizes)
     sums = rounds.rows.followed_curvature(at, rounds.limits.limit, limit, count)
     seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
     back = n * np.outer(sizes, sizes)
@@ -102,10 +102,9 @@ def followed_curvature(rounds: Rounds, share: float) -> Doubles:
     return curvature
 
 
-def _limit(sizes: Doubles, quiet: float) -> float:
-    """Return the root of the largest trace: of more than the least up to `quiet`."""
-    typical = float(sizes @ sizes)
-    return math.sqrt(min(max(_LEAST_TRACE * typical, quiet), _MOST_TRACE * typical))
+def _limit(sizes: Doubles) -> float:
+    """Return the root of the largest trace."""
+    return math.sqrt(_MOST_TRACE * float(sizes @ sizes))
 
 
 def blended(before: Doubles, seen: Doubles, deviation: Doubles) -> Doubles:
@@ -118,7 +117,7 @@ def blended(before: Doubles, seen: Doubles, deviation: Doubles) -> Doubles:
     by = np.linalg.inv(root)
     values, vectors = np.linalg.eigh(by @ (before + weight * (seen - before)) @ by.T)
     vectors = root @ vectors
-    return np.asarray((vectors * np.clip(values, _FLATTEST, _STEEPEST)) @ vectors.T)
+    return np.asarray((vectors * np.maximum(values, _FLATTEST)) @ vectors.T)
 
 
 def followed(fit: Fit, units: float) -> Doubles:
