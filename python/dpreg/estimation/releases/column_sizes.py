@@ -30,7 +30,8 @@ _GOES_ON = 2.5
 _SIGN, _ZERO = 3.5, 4.0
 # and in a closer look with so many.
 _RARE_ZERO = 8.0
-# A sign is not left out while half as many deviations could hide this share of the other.
+# A sign is not left out while half as many deviations could hide this share of the other.  Without
+# it .933 for .958 of the coefficients of 84 fits were covered.
 _UNSURE = 0.2
 # Values that are clear in so few bins only, and of this share of the rows there, are in no others
 # of the run: noise makes it longer, and errors of 121 fits 1.06 times as long.
