@@ -28,10 +28,11 @@ _FLATTER = 0.85
 # three splines of 2,000 rows covered, for .74 to .95.
 _LOUDEST = 0.5
 # The part of a person has a trace of no more than so many times the typical one, and of more, up to
-# the second, where noise stays below the last.
+# the second, where noise stays below the last.  With the first alone .903 and .915 of the intervals
+# of two sets of fits covered, for .912 and .920.
 _LEAST_TRACE, _MOST_TRACE, _QUIET = 4.0, 16.0, 0.05
-# It is between these, as shares of what was expected.
-_FLATTEST, _STEEPEST = 0.1, 10.0
+# It is no less than this share of what was expected.
+_FLATTEST = 0.1
 
 
 def for_followed(begun: Standardised, model: Linearised) -> float:
@@ -118,7 +119,7 @@ def blended(before: Doubles, seen: Doubles, deviation: Doubles) -> Doubles:
     by = np.linalg.inv(root)
     values, vectors = np.linalg.eigh(by @ (before + weight * (seen - before)) @ by.T)
     vectors = root @ vectors
-    return np.asarray((vectors * np.clip(values, _FLATTEST, _STEEPEST)) @ vectors.T)
+    return np.asarray((vectors * np.maximum(values, _FLATTEST)) @ vectors.T)
 
 
 def followed(fit: Fit, units: float) -> Doubles:

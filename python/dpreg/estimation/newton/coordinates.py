@@ -27,10 +27,8 @@ ALIKE, _ALIKE_ALL = 0.1, 0.06
 # Without it 7 of 111 slopes of 5,000 rows on a column that is mostly 0, and on one that it follows,
 # were off by more than four errors, for 5 of 230.
 _VAGUE = 0.3
-# What is left of a coordinate that is all of it hidden, but for rounding.
-_NOTHING = 1e-8
-# and of an entry of what rows are multiplied by, as a share of the largest.  Without it columns
-# that are left out had coefficients of 1e-17.
+# An entry of what rows are multiplied by is rounding below this share of the largest.  Without it
+# columns that are left out had coefficients of 1e-17.
 _ROUNDING = 1e-14
 
 
@@ -245,14 +243,9 @@ class Whitening:
         weight = (hidden**2).sum(axis=1)
         weight[: int(centred)] = -1.0
         kept = np.sort(np.argsort(weight)[: len(weight) - hidden.shape[1]])
-        left, seen, right = np.linalg.svd(
-            np.eye(len(weight))[:, kept] - hidden @ hidden[kept].T, False
-        )
-        if seen.min(initial=1.0) < _NOTHING:  # of a coordinate, so that its place is free
-            left = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
-            turn, _, right = np.linalg.svd(left[kept].T)
-            left = left @ turn
-        basis = left @ right
+        rest = np.linalg.qr(hidden, mode="complete")[0][:, hidden.shape[1] :]
+        left, _, right = np.linalg.svd(rest[kept].T)
+        basis = rest @ left @ right
         directions, lengths, _ = np.linalg.svd(self.change @ hidden, full_matrices=False)
         change = self.change @ basis
         change -= directions @ (directions.T @ change)

@@ -25,8 +25,6 @@ from dpreg.estimation.standardised import Standardised
 # A coefficient that the last score moves on, by more than so many deviations of the noise in it and
 # in where it was taken, goes on as a geometric series, with no more than this ratio.
 _MOVED, SLOWEST = 3.5, 0.67
-# Fewer deviations say so where rows are seen that are so many times as long as is usual.
-_MOVED_LONG, _LONG = 2.0, 3.0
 # Along a regressor of two values a path has the curvature of its end unless that is so many times
 # less, and no more than the second: then nothing is known of the coefficient.  At 1.5, a level of
 # 200 of 20,000 rows with 35 events had no error in .27 of fits, for .08, and four events in a level
@@ -118,6 +116,7 @@ def _unsettled(fit: Fit, dispersion: float) -> Doubles:
     steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
     before, last = (seen.score[fit.path.unsettled] for seen in fit.path.observations[-2:])
     # A score that changed its sign has passed the root, which is no farther than the step back.
+    # Without this .58 of the coefficients of 42 fits had no error, for .32.
     left = np.where(before * last > 0, dispersion, 0.0) + steps**2
     return np.asarray(there * left @ there.T) + np.outer(beyond, beyond)
 
@@ -137,8 +136,7 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
     first, moved = way @ earlier[-1].score, way @ last.score
     variance = 1 / sum(1 / seen.deviation**2 for seen in earlier)
     noise = np.sqrt(way**2 @ (variance + last.deviation**2))
-    most = _MOVED_LONG if fit.top > _LONG * fit.model.usual else _MOVED
-    clear = (np.abs(moved) > most * noise) & (first * moved > 0)
+    clear = (np.abs(moved) > _MOVED * noise) & (first * moved > 0)
     clear &= np.abs(first) > np.sqrt(way**2 @ earlier[-1].deviation ** 2)
     larger = np.where(clear, np.maximum(np.abs(first), np.abs(moved)), 1.0)
     ratio = np.minimum(np.abs(moved) / larger, SLOWEST)
@@ -147,7 +145,11 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
 
 
 def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
-    """Lengthen errors, by `bent_factors`, where scores are not straight lines in an interval."""
+    """Lengthen errors, by `bent_factors`, where scores are not straight lines in an interval.
+
+    Without it .922 for .934 of the coefficients of 98 fits were covered, and .13 for .20 had no
+    error.
+    """
     units = begun.telling_units
     of = regressors(begun.design.terms, units)
     apart = np.ptp(of.two_values(begun.scales, units).values, axis=0)

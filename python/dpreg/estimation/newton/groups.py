@@ -10,7 +10,6 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.data.level_tables import LevelTable, level_tables
-from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.linearised import (
     MOST_SPREAD,
@@ -23,14 +22,13 @@ from dpreg.estimation.newton.norm_tail import best_limit
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.standardised import Standardised
 
-# Least curvature of rows as if all were normal, as a share of the mean.  With .1 the slope of
-# `Path.bend` missed by four errors in .25 of fits.
-_LEAST = 0.02
-# Rows have this share of the curvature with which scores begin, at least.
+# Rows have this share of the curvature with which scores begin, at least: its logarithm is taken.
+# With 1e-12 .225 of the coefficients of 34 fits had no error, for .216.
 _FLATTEST = 1e-4
 # So many limits are looked at, up to the longest score.
 _LIMITS = 64
-# What is left of a regressor that was seen, of its square; and what no length is less than.
+# What is left of a regressor that was seen, of its square: with any, errors of 25 fits were 1.25
+# times as long; and what no length is less than.
 _SEEN, NOTHING = 0.5, 1e-12
 
 
@@ -75,11 +73,9 @@ class Groups:
         means = self.means[self.levels]
         rest = along - np.linalg.pinv(means) @ (means @ along)
         matrix = normal_curvature(weights, self._level, rest / spread)
-        usual = float(WEIGHTS @ weights)
-        matrix = at_least(matrix, _LEAST * usual)
         if len(means):
             half = self._root_of_shares(self.average(self._weights, theta)[self.levels])
-            matrix = half @ matrix @ half / usual
+            matrix = half @ matrix @ half / float(WEIGHTS @ weights)
         return np.asarray(self.white.T @ matrix @ self.white)
 
     @property
@@ -109,15 +105,16 @@ class Groups:
         across = np.linalg.pinv(means) @ means
         powers = (means.T * (root * parts)) @ means + (usual - math.log(mean)) * across
         values, vectors = np.linalg.eigh(powers)
-        # No row has less or more, however many groups it is in.
+        # No row has less or more, however many groups it is in.  Without it errors of 15 fits were
+        # 1.09 times as long.
         values = np.clip(values + math.log(mean), *np.log(self._range))
         return np.asarray((vectors * np.exp(values / 2)) @ vectors.T)
 
     def likely(self, way: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
         """Return the step that is most likely given a noisy score, effects being about 1.
 
-        Without it one coefficient in a hundred of 26 levels of 100,000 counts had an error of more
-        than 10^3, for none.
+        Without it errors of 352 fits were 1.08 times as long, and one coefficient in a hundred of
+        26 levels of 100,000 counts had an error of more than 10^3, for none.
 
         way, shape (k,): the step that the score says.
         curvature, shape (k, k): of the loss.

@@ -34,7 +34,8 @@ from dpreg.estimation.releases.standardisation import Scales
 # in one design, for .87; with .2 errors were up to a tenth shorter, and .94 of those of 200 events
 # covered, for .96.
 _MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.4
-# over this share of the study, and strata are so much alike.
+# over this share of the study, and strata are so much alike.  Without a drift .916 of the intervals
+# of 96 fits covered, for .927.
 _DRIFT, _ALIKE = 0.5, 0.5
 # Least curvature along a covariate, as a share of that of all events.  Without it errors beside a
 # hazard ratio of 1/20 for a tenth of 2,000 or 20,000 persons were up to 19 times as long.

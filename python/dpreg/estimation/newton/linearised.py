@@ -12,7 +12,6 @@ from scipy import optimize, special
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family, NegativeBinomial
 from dpreg.data.design import Terms
-from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.centred import regressors
 from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.working_model import loss_of
@@ -31,8 +30,6 @@ MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
 _MOST_PREDICTOR = 30.0
 # No regressor moves them by more.  Without it errors of 29 fits were 1.12 times as long.
 _MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
-# A mean is this share of the range inside of it, at least.
-_INSIDE = 1e-4
 # A mean count below this is that of `column_scales`.  With that of all counts, errors where means
 # were 1.5 and 4 were 1.04 and 1.07 times as long.
 _EVENTS = 0.69
@@ -45,9 +42,6 @@ _LEAST_DISPERSION = 1e-4
 # Without an intercept coordinates have a constant where they explain more than this of 1, in mean
 # square.
 _NEARLY = 0.8
-# Least curvature along a direction, as a share of that of all rows.  Without it means that begin
-# within 1e-4 of an end would have as little as .07 (logit), .02 (probit) and .008 (cloglog).
-_LEAST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +145,7 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     squares = family.weight(predictors) ** 2 * family.variance(family.mean(predictors))
     variance = dispersion * float(WEIGHTS @ squares)
     loss = loss_of(family, scales)
-    matrix = at_least(normal_curvature(weights, level, along), _LEAST * curvature)
-    turn = symmetric_root(matrix, centred=units.intercept)
+    turn = symmetric_root(normal_curvature(weights, level, along), centred=units.intercept)
     rare = family.name == "binomial" or (scales.counted and mean < 1)
     event = max(mean, 1 - mean) if family.name == "binomial" else 1.0
     most = float(family.slope(np.zeros(1))[0])
@@ -231,7 +224,7 @@ def _longest(terms: Terms) -> float:
 
 def _inside(mean: float, scales: Scales) -> float:
     low, high = max(float(scales.low[-1]), 0.0), float(scales.high[-1])
-    margin = max(_INSIDE, 1 / scales.units) * (high - low)
+    margin = (high - low) / scales.units
     return min(max(mean, low + margin), high - margin)
 
 

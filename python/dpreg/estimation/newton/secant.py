@@ -14,8 +14,8 @@ from dpreg.estimation.releases.spectrum import symmetric_root
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
 _BENT = 0.03
-# Least and largest eigenvalue of the curvature, where second moments are 1.
-_LEAST, _LARGEST = 0.1, 1e4
+# Least eigenvalue of the curvature, where second moments are 1.
+_LEAST = 0.1
 # and least where it is expected to be less: what is beyond is rounding.  Without it a form of this
 # had a curvature below 0, and no inverse, in 12 of 3,218 fits of made-up released numbers.
 _FLATTEST = 1e-8
@@ -178,7 +178,7 @@ class Path:
             changed = by.T @ self.curvature @ by
         least = min(max(float(np.linalg.eigvalsh(after)[0]), _FLATTEST), _LEAST)
         values, vectors = np.linalg.eigh(changed)
-        self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
+        self.curvature = (vectors * np.maximum(values, least)) @ vectors.T
 
     def settle(self, curvature: Doubles) -> None:
         """Go to where scores lead with this curvature, which was measured there: they do fall."""
@@ -239,7 +239,7 @@ class Path:
         moved[self._told[:, None] | self._told] = 0.0
         values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
         least = min(_LEAST, float(np.linalg.eigvalsh(self.curvature)[0]))
-        self.curvature = (vectors * np.clip(values, least, _LARGEST)) @ vectors.T
+        self.curvature = (vectors * np.maximum(values, least)) @ vectors.T
         self._surprises.append(surprise)
 
     @property
