@@ -73,6 +73,10 @@ from dpreg.estimation.newton.working_model import range_note
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
+# Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
+# measured: it changes on the way to the root.  Without these .89 for .97 of the intervals of counts,
+# and .87 for .96 of those of a logit with twelve levels, covered, 5,000 rows of each.
+_GUESSED, _MEASURED = 0.2, 0.1
 # The curvature of a family changes by about this share where linear predictors change by 1.
 _BENT = 0.5
 # So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
@@ -175,18 +179,19 @@ def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
 
 
 def _walk(
-    begun: Standardised, model: Linearised, rows: MappedRows, limits: Limits,
+    begun: Standardised, model: Linearised, rows: MappedRows, limits: Limits, guess: float,
     seen: Observation | None = None,
 ) -> Rounds:  # fmt: skip
     """Return the path of scores from where a model begins.
 
+    guess: entries of the curvature of a family may be wrong by this.
     seen: a score that was taken before.
     """
-    found, units = model.found, begun.scales.units
+    found, known, units = model.found, model.family.link == "identity", begun.scales.units
     of = groups(begun, model)
-    doubt = np.minimum(found.moments.variance, 1.0) / 2
+    doubt = np.minimum(found.moments.variance, 1.0) / 2 + (0.0 if known else guess**2)
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
-    bent = 0.0 if model.family.link == "identity" else _BENT / model.curved
+    bent = 0.0 if known else _BENT / model.curved
     told = found.levels if of is not None and of.levels.any() else None
     path = Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
     if seen is not None:
@@ -201,7 +206,7 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     # Of the rows of a unit scores add up.
     ends = model.longest < math.inf and begun.noise.rows == 1
     first = of_few(counted, residual, begun.scales.units, begun.noise.share(left), ends=ends)
-    rounds = _walk(begun, model, rows, first)
+    rounds = _walk(begun, model, rows, first, _GUESSED)
     newton_small(rounds, left)
     return Fit(model, rounds.path, first, rows, 0.0, None, math.inf)
 
@@ -218,7 +223,7 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
         return _rounds(begun, model, top, rows, first)
     seen = None
     if not model.family.least_squares:
-        rounds = _walk(begun, model, rows, first)
+        rounds = _walk(begun, model, rows, first, _GUESSED)
         first_score(rounds, left_for_scores(begun))
         while may_go_on(begun, model) and len(rounds.path.observations) < _BEFORE:
             first_score(rounds, left_for_scores(begun))
@@ -254,7 +259,7 @@ def _rounds(
     begun: Standardised, model: Linearised, top: float, rows: MappedRows, first: Limits,
     seen: Observation | None = None,
 ) -> Fit:  # fmt: skip
-    rounds = _walk(begun, model, rows, first, seen)
+    rounds = _walk(begun, model, rows, first, _MEASURED, seen)
     rounds.limits = replace(first, groups=asking(model, rounds.groups))
     newton(rounds, left_for_scores(begun))
     if not is_flatter(rounds):

@@ -22,6 +22,10 @@ from dpreg.estimation.releases.standardisation import Scales
 # A level has rows where their number is so many deviations of its noise: others are left out, and
 # have no standard error.
 _TOLD = 2.5
+# Times that the length of rows is found anew from those of levels.  As long as there are coordinates
+# instead, .83 for .96 of the intervals of 5,000 diamonds by cut covered, and .90 for .97 of counts
+# by three factors.
+_AGAIN = 30
 # Second moments of a column that is nearly always 0 may be wrong by this share: values are known
 # to a factor of 2, but for those of an indicator.  Without it .74 of the intervals of 22 fits of
 # 3,000 and 8,000 rows with a column of 0 and 3 covered, for .89; with .5, half of the errors of
@@ -58,11 +62,13 @@ class Beginning:
 
         Coordinates are multiplied by them where rows are added up.  Rows are shortened by their
         norm: were coordinates of a level of one row in a thousand as long as those of others, its
-        rows would lose what they have, or limits and noise be wide for all.  Others are taken to
-        have a length of 1 in each coordinate; as long as sizes make them, errors of 238 fits were
-        .98 times as long, and .924 of intervals covered, for .937.
+        rows would lose what they have, or limits and noise be wide for all.
         """
-        return np.sqrt(np.minimum(1.0, len(self.shares) * self.shares))
+        sizes = np.ones(len(self.shares))
+        for _ in range(_AGAIN):
+            usual = float(sizes @ sizes)
+            sizes = np.sqrt(np.minimum(1.0, usual * self.shares))
+        return sizes
 
     def of_blocks(self, turn: Doubles) -> Beginning:
         """Return coordinates of rows that have these columns in several blocks.
