@@ -74,8 +74,8 @@ from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
 # Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
-# measured: it changes on the way to the root.  Without these .89 for .97 of the intervals of counts,
-# and .87 for .96 of those of a logit with twelve levels, covered, 5,000 rows of each.
+# measured: it changes on the way to the root.  Without these .87 for .95 of the intervals of a
+# logit of 5,000 rows with twelve levels covered.
 _GUESSED, _MEASURED = 0.2, 0.1
 # The curvature of a family changes by about this share where linear predictors change by 1.
 _BENT = 0.5

@@ -22,7 +22,7 @@ from dpreg.estimation.releases.standardisation import Scales
 # A level has rows where their number is so many deviations of its noise: others are left out, and
 # have no standard error.
 _TOLD = 2.5
-# Times that the length of rows is found anew from those of levels.  As long as there are coordinates
+# Times that the length of rows is found anew from those of levels.  With one for each coordinate
 # instead, .83 for .96 of the intervals of 5,000 diamonds by cut covered, and .90 for .97 of counts
 # by three factors.
 _AGAIN = 30
