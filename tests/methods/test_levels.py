@@ -129,12 +129,19 @@ def test_without_noise_in_counts_nothing_is_doubted():
     assert np.isinf(found.moments.variance[1]).all()
 
 
-def test_in_a_small_study_levels_that_are_not_told_are_columns_like_others():
-    shares = (0.7, 0.299, 0.001)
+@pytest.mark.parametrize(
+    ("shares", "noise", "left_out"),
+    [((0.7, 0.299, 0.001), 0.002, True), ((0.6, 0.2, 0.2), 0.1, False)],
+)
+def test_in_a_small_study_levels_that_are_not_told_are_left_out_if_few_rows_have_them(
+    shares, noise, left_out
+):
     X = table(shares, np.random.default_rng(5))
-    found, _ = begun(shares, X, precision=1 / 0.002, small=True)
-    np.testing.assert_array_equal(found.change, np.eye(4))
-    assert not found.moments.levels.any()
+    found, _ = begun(shares, X, precision=1 / noise, small=True)
+    assert found.unseen.shape[1] == left_out
+    if not left_out:
+        np.testing.assert_array_equal(found.change, np.eye(4))
+        assert not found.moments.levels.any()
 
 
 def test_second_moments_of_columns_are_taken_as_they_are():

@@ -22,6 +22,11 @@ from dpreg.estimation.releases.standardisation import Scales
 # A level has rows where their number is so many deviations of its noise: others are left out, and
 # have no standard error.
 _TOLD = 2.5
+# Of few rows no factor is left out with more than this share of them: slopes would be those without
+# it.  With all of it 5 of 1,528 coefficients of sixteen models with factors, 1,000 rows of each, and
+# 14 of 1,017 of 500 rows, were off by more than four errors, for 1 and 0; with none, as columns,
+# 12 and 5, and .69 and .89 had no error, for .64 and .87.
+_LEFT_OUT = 0.1
 # Times that the length of rows is found anew from those of levels.  With one for each coordinate
 # instead, .83 for .96 of the intervals of 5,000 diamonds by cut covered, and .90 for .97 of counts
 # by three factors.
@@ -115,7 +120,8 @@ def beginning(
     """Return coordinates in which levels have unit second moments.
 
     scales: released, with the shares of rows of levels for their centres.
-    small: there are few rows: levels that are not told are columns like others.
+    small: there are few rows: factors many rows of which have levels that are not told are columns
+        like others.
     counted: False: rows of levels were not counted, and they are columns like others.
     """
     width, first = units.width, int(units.intercept)
@@ -129,7 +135,7 @@ def beginning(
         if len(at) != len(group.places):
             continue
         turn, share, here = group.turn, group.share, group.told
-        if small and not here.all():
+        if small and share[~here].sum() > _LEFT_OUT:
             continue
         scale = (units.scale[at - first] / group.value)[:, None]
         left_out, part, noise = scale * turn[:, ~here], share[here], group.noise[here]
