@@ -22,10 +22,10 @@ from dpreg.estimation.releases.standardisation import Scales
 # A level has rows where their number is so many deviations of its noise: others are left out, and
 # have no standard error.
 _TOLD = 2.5
-# Of few rows no factor is left out with more than this share of them: slopes would be those without
-# it.  With all of it 5 of 1,528 coefficients of sixteen models with factors, 1,000 rows each, and 14
-# of 1,017 of 500 rows, were off by more than four errors, for 1 and 0; with none, as columns, 12
-# and 5, and .69 and .89 had no error, for .64 and .87.
+# Of few rows levels are left out if no more than this share of all has them: slopes are as without
+# them.  With any share 5 of 1,528 coefficients of sixteen models with factors, 1,000 rows each, and
+# 14 of 1,017 of 500 rows, were off by more than four errors, for 1 and 0; with none, all of these
+# columns like others, 12 and 5, and .69 and .89 had no error, for .64 and .87.
 _LEFT_OUT = 0.1
 # Times that the length of rows is found anew from those of levels.  With one for each coordinate
 # instead, .83 for .96 of the intervals of 5,000 diamonds by cut covered, and .90 for .97 of counts
