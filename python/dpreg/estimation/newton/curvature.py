@@ -152,6 +152,11 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     if model.family.level is not None:
         before = _as_dense(before, gram / sizes)
     moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
+    if model.family.level is not None:
+        # Where densities differ that much, what is expected is hardly that.  Without this errors of
+        # three quantiles of four tables, 5,000 rows of each, were 1.1 to 2.4 times as long, and
+        # .115 for .066 of coefficients had none.
+        moments = replace(moments, noise=moments.variance)
     values, vectors = np.linalg.eigh(moments.matrix)
     values = moments.without_spread(values)
     mistaken = values < np.minimum(_LEAST_MOMENT, _MISTAKEN * moments.along(vectors))
