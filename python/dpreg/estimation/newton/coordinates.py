@@ -79,7 +79,7 @@ class Moments:
             self.matrix + weight * (matrix - self.matrix),
             weight * variance,
             self.levels,
-            np.where(vague, weight * variance, (1 - weight) ** 2 * self.noise),
+            (1 - weight) ** 2 * self.noise + np.where(vague, weight**2 * variance, 0.0),
         )
 
     def doubted(self, hidden: Doubles) -> Moments:
