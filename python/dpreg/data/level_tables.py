@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,10 +119,10 @@ def _crossed(parts: list[_Part]) -> Iterator[LevelTable]:
             left = left[1:]
 
 
-def _is_closed(parts: Iterable[_Part]) -> bool:
+def _is_closed(parts: list[_Part]) -> bool:
     """Whether a row with a column of each of two parts has one with the levels of both."""
     by_factors = {part.of: part for part in parts}
-    if len(by_factors) < len(list(parts)):
+    if len(by_factors) < len(parts):
         return False
     for one, two in itertools.combinations(by_factors.values(), 2):
         both = {factor: one.levels(factor) & two.levels(factor) for factor in one.of & two.of}
