@@ -129,7 +129,8 @@ def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
         off.append((fit.effect - truth) / fit.se)
         said.append("interval longer" in " ".join(fit.notes))
         errors.append(fit.se)
-    assert np.median(errors) < (0.04 if n == 5000 else 0.008)
+    assert np.median(errors) < (0.035 if n == 5000 else 0.007)
+    assert np.max(errors) < (0.13 if n == 5000 else 0.01)
     assert np.isfinite(off).all()
     assert np.abs(off).max() < 3
     assert any(said) == (n == 5000)
