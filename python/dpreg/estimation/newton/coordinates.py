@@ -33,6 +33,19 @@ _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors of second moments: by.T E by, where entries of E have nothing to do with others."""
+
+    by: Doubles  # Shape (j, k).
+    variance: Doubles  # Shape (j, j): as in `Moments`.
+
+    def between(self, vectors: Doubles) -> Doubles:
+        """Return their variance between vectors, shape (k, m), as in `Moments`."""
+        squares = (self.by @ vectors) ** 2
+        return np.asarray(squares.T @ self.variance @ squares)
+
+
+@dataclass(frozen=True, slots=True)
 class Moments:
     """Second moments in coordinates where they are about 1, and what is wrong with them."""
 
@@ -43,6 +56,8 @@ class Moments:
     levels: Mask  # Shape (k,): coordinates of levels.
     # Shape (k, k): of the variance, what is noise in `matrix`, and not doubt of what is expected.
     noise: Doubles | float = 0.0
+    # As far as they have not grown since; None: those of entries have nothing to do with others.
+    errors: Errors | None = None
 
     def seen(self, matrix: Doubles, variance: Doubles) -> Moments:
         """Take in noisy second moments.
@@ -74,12 +89,36 @@ class Moments:
         clear = 1 - (1 - shrunken(matrix - self.matrix, both)) ** 4
         weight = np.where(level, np.maximum(usual, clear), np.where(known, usual, 1.0))
         vague = ~level | (before > 2 * _VAGUE**2)
-        return Moments(
-            self.matrix + weight * (matrix - self.matrix),
-            weight * variance,
-            self.levels,
-            (1 - weight) ** 2 * self._noises + np.where(vague, weight**2 * variance, 0.0),
-        )
+        noise = (1 - weight) ** 2 * self._noises + np.where(vague, weight**2 * variance, 0.0)
+        found, left = self.matrix + weight * (matrix - self.matrix), weight * variance
+        if self.errors is None:
+            return Moments(found, left, self.levels, noise)
+        along, errors = self._along(self.errors, matrix, variance)
+        left = np.where(known, errors.between(np.eye(len(matrix))), left)
+        kept = errors if known.all() else None
+        return Moments(np.where(known, along, found), left, self.levels, noise, kept)
+
+    def _along(self, errors: Errors, matrix: Doubles, variance: Doubles) -> tuple[Doubles, Errors]:
+        """Return second moments, and their errors, where these count by their noise.
+
+        Where coordinates were stretched, errors were: those of few directions are most of them.
+        With entries by themselves .920 for .934 of the intervals of sixteen models with factors
+        covered, 2,000 rows of each, and .76 for .97 of a regressor of which levels explain most.
+        """
+        vectors = np.linalg.svd(errors.by)[2].T
+        first, second = self._between(vectors), (vectors**2).T @ variance @ vectors**2
+        weight = first / (first + second)
+        moved = vectors @ (weight * (vectors.T @ (matrix - self.matrix) @ vectors)) @ vectors.T
+        return self.matrix + moved, Errors(vectors.T, weight * second)
+
+    def _between(self, vectors: Doubles) -> Doubles:
+        """Return variances of errors between vectors, shape (k, m)."""
+        squares, grown = vectors**2, self.variance
+        if self.errors is None:
+            return np.asarray(squares.T @ grown @ squares)
+        grown = np.maximum(grown - self.errors.between(np.eye(len(grown))), 0.0)
+        grown = np.where(np.isfinite(grown), grown, 0.0)
+        return self.errors.between(vectors) + squares.T @ grown @ squares
 
     def doubted(self, hidden: Doubles) -> Moments:
         """Return them as if each entry of a level may be wrong by what some directions have of it.
@@ -110,16 +149,16 @@ class Moments:
 
     def along(self, vectors: Doubles) -> Doubles:
         """Return the deviation of the error of second moments along vectors of length 1."""
-        squares = vectors**2
-        return np.asarray(np.sqrt((squares * (self.variance @ squares)).sum(axis=0)))
+        return np.asarray(np.sqrt(np.diag(self._between(vectors))))
 
     def turned(self, by: Doubles, levels: Mask | None = None) -> Moments:
         """Return them in coordinates times `by`, where those of levels are 1."""
         levels = self.levels if levels is None else levels
-        variance = np.asarray((by**2).T @ self.variance @ by**2)
+        errors = Errors(np.eye(len(by)), self.variance) if self.errors is None else self.errors
         noise = np.asarray((by**2).T @ self._noises @ by**2)
         matrix = np.where(levels[:, None] | levels, np.eye(len(levels)), by.T @ self.matrix @ by)
-        return Moments(matrix, variance, levels, noise)
+        errors = replace(errors, by=errors.by @ by)
+        return Moments(matrix, self._between(by), levels, noise, errors)
 
     def apart(self, places: Integers) -> Moments:
         """Return them as if these coordinates had nothing to do with others."""
