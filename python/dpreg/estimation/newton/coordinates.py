@@ -23,10 +23,6 @@ _FALSE = 0.05
 # the second: with the first alone, noise was taken for them, steps went too far, and errors of 36
 # levels of 100,000 rows were 7 times those of least squares, for 2.1.
 ALIKE, _ALIKE_ALL = 0.1, 0.06
-# Nothing is expected of correlations that may be about so large: what is seen has all its noise.
-# Without it 7 of 111 slopes of 5,000 rows on a column that is mostly 0, and on one that it follows,
-# were off by more than four errors, for 5 of 230.
-_VAGUE = 0.3
 # An entry of what rows are multiplied by is rounding below this share of the largest.  Without it
 # columns that are left out had coefficients of 1e-17.
 _ROUNDING = 1e-14
@@ -88,15 +84,14 @@ class Moments:
         both = (before + variance) / np.where(apart, 2.0, 1.0)
         clear = 1 - (1 - shrunken(matrix - self.matrix, both)) ** 4
         weight = np.where(level, np.maximum(usual, clear), np.where(known, usual, 1.0))
-        vague = ~level | (before > 2 * _VAGUE**2)
-        noise = (1 - weight) ** 2 * self._noises + np.where(vague, weight**2 * variance, 0.0)
+        noise = (1 - weight) ** 2 * self._noises + np.where(level, 0.0, weight**2 * variance)
         found, left = self.matrix + weight * (matrix - self.matrix), weight * variance
         if self.errors is None:
             return Moments(found, left, self.levels, noise)
         along, errors = self._along(self.errors, matrix, variance)
+        found = np.where(known, along, found)
         left = np.where(known, errors.between(np.eye(len(matrix))), left)
-        kept = errors if known.all() else None
-        return Moments(np.where(known, along, found), left, self.levels, noise, kept)
+        return Moments(found, left, self.levels, noise, errors if known.all() else None)
 
     def _along(self, errors: Errors, matrix: Doubles, variance: Doubles) -> tuple[Doubles, Errors]:
         """Return second moments, and their errors, where these count by their noise.
