@@ -102,7 +102,7 @@ class Moments:
         """
         vectors = np.linalg.svd(errors.by)[2].T
         first, second = self._between(vectors), (vectors**2).T @ variance @ vectors**2
-        weight = first / (first + second)
+        weight = first / np.maximum(first + second, np.finfo(float).tiny)
         moved = vectors @ (weight * (vectors.T @ (matrix - self.matrix) @ vectors)) @ vectors.T
         return self.matrix + moved, Errors(vectors.T, weight * second)
 
