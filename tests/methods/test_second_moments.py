@@ -6,7 +6,7 @@ import pytest
 from dpreg.estimation.newton.coordinates import Moments
 
 PLACES = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
-ALIKE = np.array([[1.0 if i == j else 0.5] for i, j in PLACES])  # variances of symmetric noise
+ALIKE = np.array([1.0 if i == j else 0.5 for i, j in PLACES])  # variances of symmetric noise
 
 
 def entries(matrix):
@@ -25,14 +25,16 @@ def turning(by):
 def test_seen_and_known_count_by_their_noise_along_stretched_coordinates(seed):
     """Reference: the mean of a normal distribution, of all entries at once, given a noisy look."""
     rng = np.random.default_rng(seed)
-    first, second, by = 0.02, 0.05, np.diag([1.0, 1.3, 6.0]) @ rng.standard_normal((3, 3))
+    by = np.diag([1.0, 1.3, 6.0]) @ rng.standard_normal((3, 3))
+    # Entries of coordinates that are shorter where rows are added up have more noise.
+    first, second = (size * np.outer(*[rng.uniform(1, 9, 3)] * 2) for size in (0.02, 0.05))
     rows, seen = rng.standard_normal((9, 3)), rng.standard_normal((3, 3))
-    known = Moments(rows.T @ rows, np.full((3, 3), first), np.zeros(3, dtype=bool)).turned(by)
+    known = Moments(rows.T @ rows, first, np.zeros(3, dtype=bool)).turned(by)
     seen = seen + seen.T
-    found = known.seen(seen, np.full((3, 3), second))
+    found = known.seen(seen, second)
 
-    before = first * turning(by) @ (ALIKE * turning(by).T)
-    gain = before @ np.linalg.inv(before + second * np.diag(ALIKE[:, 0]))
+    before = turning(by) @ np.diag(ALIKE * entries(first)) @ turning(by).T
+    gain = before @ np.linalg.inv(before + np.diag(ALIKE * entries(second)))
     expected = entries(known.matrix) + gain @ entries(seen - known.matrix)
     np.testing.assert_allclose(entries(found.matrix), expected, rtol=1e-9, atol=1e-9)
 
