@@ -51,8 +51,9 @@ test-core: $(VENV)/test
 	build/sanitize/fuzz_sums 1000
 	.ci/sanitize $(VENV) build/sanitize tests/bindings
 
+# Those of the site and of R are run where there is a site, and R.
 test-python: $(VENV)/test
-	$(BIN)/pytest -n $(JOBS) --dist worksteal
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --ignore=tests/docs --ignore=tests/r
 
 # The fuzzers of Python, always with the same inputs.
 test-fuzz: $(VENV)/fuzz

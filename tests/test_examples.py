@@ -11,6 +11,8 @@ import dpreg
 import dpreg.sklearn
 from dpreg import audit, mechanisms, reference
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 # Of published algorithms and of audits, only what is there is run.
 _SHOWN = (dpreg, mechanisms, dpreg.sklearn)
 _RUN = (*_SHOWN, reference, audit)

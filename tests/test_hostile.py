@@ -22,6 +22,8 @@ from dpreg.audit.replay_tables import random_case
 from dpreg.estimation.methods import DPSGD, AdaSSP, BoostedAdaSSP, FrankWolfe, TukeyEM
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 # As many times the examples: `DPREG_EXAMPLES=160 pytest tests/test_hostile.py` makes 100,000.
 TIMES = int(os.environ.get("DPREG_EXAMPLES", "1"))
 PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0xFFF8_DEAD_BEEF_0001))[0]

@@ -8,7 +8,8 @@ import pytest
 from net import FILE, cast, machine
 
 
-def test_no_result_and_no_message_has_changed():
+def test_no_result_and_no_message_has_changed(use_threads):
+    use_threads(0)
     kept = json.loads(FILE.read_text())
     if kept["machine"] != machine():
         pytest.skip("made on another machine: python tests/net.py --write before a change")

@@ -16,6 +16,8 @@ from dpreg.audit._bounds import epsilon_between, sampled_epsilon_bound
 from dpreg.audit.watches import WATCHED
 from dpreg.faces.cli.commands import main
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 PACKAGE = Path(__file__).parents[2] / "python" / "dpreg"
 # What is no part of a fit: published forms, single mechanisms, and the audit itself.
 APART = {"audit", "mechanisms", "reference"}

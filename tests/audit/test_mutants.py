@@ -14,6 +14,8 @@ from audit.mutants.tukey import composed_tukey
 
 from dpreg.audit import CHECKS, Effort
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 QUICK = Effort(0.1, 20260101)
 # A fifth of the runs; a loss that they show is one, with the same probability of an error.
 QUICKER = Effort(0.02, 20260101)

@@ -31,6 +31,8 @@ from dpreg.estimation.methods import METHODS, BoostedAdaSSP
 from dpreg.estimation.releases.statistics import LevelCounts
 from dpreg.estimation.selection import SELECTORS
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 # Of which `dpreg.audit.replay` is the function.
 MODULE = sys.modules["dpreg.audit.replay"]
 PAIRS = 60

@@ -40,11 +40,12 @@ def fit(data, **call):
     return dpreg.dp_lm("y ~ x + g", data, 1.0, 1e-6, levels=LEVELS, rng=1, **call).to_json()
 
 
-@pytest.mark.parametrize("parts", [1, 2, 7])
 @pytest.mark.parametrize("call", [{}, {"method": "adassp"}, {"inference": False}])
-def test_partitions_of_dask_give_the_same_bits(table, parts, call):
+def test_partitions_of_dask_give_the_same_bits(table, call):
+    here = fit(table, **call)
     with dask.config.set(scheduler="synchronous"):
-        assert fit(dd.from_pandas(table, npartitions=parts), **call) == fit(table, **call)
+        for parts in (1, 7):
+            assert fit(dd.from_pandas(table, npartitions=parts), **call) == here
 
 
 @pytest.mark.parametrize("call", [{"unit": "who"}, {"method": "tukey"}, {"method": "frank_wolfe"}])

@@ -83,7 +83,7 @@ def test_law_is_private_on_random_and_adversarial_models(p):
     size = 40 if p == 1 else 9
     epsilon_test, epsilon_sample = 2.0, 3.0
     passed_safely = 0
-    for trial in range(400):
+    for trial in range(200):
         m = int(rng.integers(12, 30))
         delta = float(rng.choice([0.2, 0.02, 1e-3]))
         t = int(rng.integers(1, m // 2 + 1))

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import dpreg
 
@@ -101,9 +102,14 @@ def check_accuracy(method, least):
     assert np.median(scores) >= least
 
 
-def coverage(method, n, d, runs, noise=None, **options):
-    """Share of 95% intervals of slopes that cover, over `runs` data sets."""
-    hits = total = 0
+def errors_of_intervals(method, n, d, runs, noise=None, **options):
+    """Errors of slopes over those that 95% intervals say, one data set a row.
+
+    Their mean square is 1 where intervals cover.  Of 200 it has a standard deviation of 0.1: beyond
+    four of these, errors that are 1.3 times too small are found in .96 of cases, and by the
+    coverage of 400 intervals in .99; errors that are too large are found too.
+    """
+    found = []
     for seed in range(runs):
         data = gaussian(n, d, seed)
         if noise is not None:
@@ -111,9 +117,7 @@ def coverage(method, n, d, runs, noise=None, **options):
             data["y"] = gaussian(n, d, seed, 0.0)["y"] + noise(data, np.random.default_rng(seed))
         formula = "y ~ " + " + ".join(f"x{j}" for j in range(d))
         fit = dpreg.dp_lm(formula, data, 1.0, method=method, rng=seed, **options)
-        interval = fit.conf_int().iloc[1:].to_numpy()
+        low, high = fit.conf_int().iloc[1:].to_numpy().T
         truth = 10.0 ** -np.arange(d)
-        known = ~np.isnan(interval[:, 0])
-        hits += ((interval[:, 0] <= truth) & (truth <= interval[:, 1]))[known].sum()
-        total += known.sum()
-    return hits / total, total
+        found.append(((low + high) / 2 - truth) / ((high - low) / 2 / stats.norm.isf(0.025)))
+    return np.array(found)

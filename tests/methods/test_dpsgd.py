@@ -20,6 +20,17 @@ from dpreg.estimation.standardised import VOTE_SHARE
 from dpreg.privacy import pld
 from dpreg.privacy.pld import noise_multiplier, sampled_epsilon
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
+
+@pytest.fixture
+def fine_losses(coarse_losses, monkeypatch):
+    """Have losses added up as precisely as always."""
+    monkeypatch.setattr(pld, "_DISCRETISATION", pld._DISCRETISATION / 10)
+    noise_multiplier.cache_clear()
+    yield
+    noise_multiplier.cache_clear()
+
 
 def test_accuracy_without_bounds():
     check_accuracy("dpsgd", 0.84)
@@ -49,7 +60,7 @@ def test_what_was_drawn_composes_to_the_claim(bounds):
     assert 0.99 * 0.7 < epsilon <= 0.7
 
 
-def test_delta_may_be_so_large_that_little_noise_costs_no_epsilon():
+def test_delta_may_be_so_large_that_little_noise_costs_no_epsilon(fine_losses):
     # So this is 0, which has no logarithm; the search comes by it.
     assert sampled_epsilon(8.0, 0.5, 4, 0.0, 0.05) == 0.0
     multiplier = noise_multiplier(0.01, 0.05, 0.5, 4, 0.0)

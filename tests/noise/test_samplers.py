@@ -112,14 +112,14 @@ def test_discrete_gaussian_refuses(bits, sigma):
         _core.discrete_gaussian(sigma, bits, 1)
 
 
-@pytest.mark.parametrize("scale", [1.0, 7.0])
-def test_same_laws_as_opendp(bits, scale):
-    """Two samplers of one law: two-sample tests on integers.
+def test_same_laws_as_opendp(bits):
+    """Two samplers of one law: two-sample tests on integers, at a scale that is not its inverse.
 
     Theirs takes longer: 11,200 of them and 100,000 of ours tell as much as twice 20,000.
     """
     import opendp.prelude as dp
 
+    scale = 7.0
     space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
     dp.enable_features("contrib")
     theirs = {

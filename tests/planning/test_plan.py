@@ -111,22 +111,22 @@ def settings(count):
 
 @pytest.mark.slow
 def test_plans_agree_with_simulation_off_the_grid():
-    """18 settings between those of the table: widths within 10%, and who is released.
+    """Nine settings between those of the table: widths within 10%, and who is released.
 
-    One of AdaSSP, between 8 and 16 regressors where eps is little, is off by 11%, in 60 runs too:
-    the grid is coarse there.  Means of widths, not medians: of AdaSSP with 12 regressors at eps =
+    AdaSSP, between 8 and 16 regressors where eps is little, may be off by 11%, in 60 runs too: the
+    grid is coarse there.  Means of widths, not medians: of AdaSSP with 12 regressors at eps =
     0.3 they have two values, .76 and 1.14 of the plan, each in about half of the runs.
 
     Those of default fits are in `test_inference.py`.
     """
     off = []
-    for n, d, eps, method in settings(18):
+    for n, d, eps, method in settings(9):
         plan = dpreg.dp_plan(n, d, eps, method=method)
         if plan.works:
             runs = np.array([simulate(n, d, eps, method, "gaussian", s) for s in range(100, 110)])
             assert runs[:, 2].mean() >= 0.85, (n, d, eps, method)
             off.append((abs(np.nanmean(runs[:, 1]) / plan.width - 1), n, d, eps, method))
-    assert len(off) >= 14
+    assert len(off) >= 7
     assert [entry for entry in off if entry[0] > (0.12 if entry[4] == "adassp" else 0.10)] == []
     assert sum(entry[0] > 0.10 for entry in off) <= 1
 
@@ -171,9 +171,9 @@ CLOSE = {"binomial": 0.12, "quantile": 0.12, "poisson": 0.25, "moments": 0.25}
 @pytest.mark.slow
 @pytest.mark.parametrize("what", OTHERS)
 def test_plans_of_families_agree_with_simulation_off_the_grid(what):
-    """Four settings each between those of the table."""
+    """Two settings each between those of the table."""
     rng = np.random.default_rng(20260101)
-    for _ in range(4):
+    for _ in range(2):
         n = int(np.exp(rng.uniform(math.log(10_000), math.log(60_000))))
         d, eps = int(rng.choice([2, 3, 5, 10])), float(np.exp(rng.uniform(math.log(0.5), 1.2)))
         plan = dpreg.dp_plan(n, d, eps, **asked(what))

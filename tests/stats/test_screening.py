@@ -67,10 +67,14 @@ def test_screened_columns_are_out_of_the_problem():
     assert some[[0, 2, 3]].tolist() == rest.tolist()
 
 
-def changes(X, y, l1, w):
-    """Changes of all scores, and of a constant, when the last record comes."""
+def changes(X, y, l1, w, before=None):
+    """Changes of all scores, and of a constant, when the last record comes.
+
+    before: the scores without it.
+    """
     after = scores_at(X, y, l1, w)
-    before = scores_at(X[:-1], y[:-1], l1, w)
+    if before is None:
+        before = scores_at(X[:-1], y[:-1], l1, w)
     return np.append(after - before, 0.0) / l1**2
 
 
@@ -110,11 +114,13 @@ def test_range_is_never_exceeded():
     for w in points:
         for count in range(3):
             for data in itertools.combinations_with_replacement(records, count):
+                rows = np.array([*data, records[0]])
+                before = scores_at(rows[:-1, :2], rows[:-1, 2], 1.0, w)
                 for record in records:
-                    rows = np.array([*data, record])
-                    change = changes(rows[:, :2], rows[:, 2], 1.0, w)
-                    ends = [np.ptp(change), -change.min(), change.max()]
-                    worst = np.maximum(worst, ends)
+                    rows[-1] = record
+                    change = changes(rows[:, :2], rows[:, 2], 1.0, w, before)
+                    least, most = change.min(), change.max()
+                    worst = np.maximum(worst, [most - least, -least, most])
     rng = np.random.default_rng(SEED)
     for _ in range(3000):
         n, d, l1 = int(rng.integers(1, 60)), int(rng.integers(1, 5)), float(rng.choice([0.2, 1, 9]))
@@ -132,10 +138,10 @@ def test_range_is_never_exceeded():
 
 @pytest.mark.slow
 def test_no_coordinate_of_an_optimum_is_screened():
-    """5,000 random problems, each at a random point and along a run that approaches w*."""
+    """1,500 random problems, each at a random point and along a run that approaches w*."""
     rng = np.random.default_rng(SEED)
     screened = published = wrong = wrong_published = 0
-    for _ in range(5_000):
+    for _ in range(1_500):
         n, d = int(rng.integers(8, 200)), int(rng.integers(2, 7))
         l1 = float(np.exp(rng.uniform(-2, 3)))
         X = np.clip(rng.standard_normal((n, d)) @ (np.eye(d) + rng.uniform(-0.5, 0.5)) / 2, -1, 1)
@@ -153,7 +159,7 @@ def test_no_coordinate_of_an_optimum_is_screened():
         found = raj_scores(X, y, gradient.weights(), l1=l1) < 0
         published += int(found.sum())
         wrong_published += int((found & ~zero).sum())
-    assert screened > 5_000  # or there is nothing to be wrong about
+    assert screened > 1_500  # or there is nothing to be wrong about
     assert wrong == 0
     assert wrong_published > 0.01 * published > 0
 

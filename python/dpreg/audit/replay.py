@@ -208,17 +208,18 @@ Calls = Callable[[Generator], PublicCall]
 
 
 def _replays(
-    name: str, of: str, calls: Calls, *, delta: float = 1e-2, runs: tuple[int, int] = (300, 30),
+    name: str, of: str, calls: Calls, quick: int, *, full: int = 300, delta: float = 1e-2,
     mostly_zero: float = MOSTLY_ZERO,
 ) -> Check:  # fmt: skip
     """A unit more, with all of its rows: no other row changes, and sums move as stated.
 
-    runs: in full, and at least: seven tenths of these find every mutant of tests/audit.
+    quick, full: pairs of a quick audit, seven tenths of which find every mutant of tests/audit, and
+        of a full one.
     """
 
     @each_case(name, of, "grey box", _EPSILON, delta)
     def pairs(effort: Effort) -> Iterator[tuple[float, str]]:
-        for number in range(effort.first, effort.runs(*runs)):
+        for number in range(effort.first, quick if effort.scale < 1 else full):
             rng = np.random.default_rng([effort.seed, number])
             call = replace(calls(rng), claim=(_EPSILON, delta))
             try:
@@ -256,29 +257,29 @@ def _any_fit(rng: Generator) -> PublicCall:
 
 _EXTRAS = ("fit_stats", "diagnostics", "weights")
 CHECKS = (
-    _replays("adassp", "adassp", random_adassp, runs=(300, 60)),
-    _replays("boosted_adassp", "boosted_adassp", _having(random_boosted, "inference")),
-    _replays("least squares", "least squares with errors", random_boosted),
-    _replays("families", "families", random_family),
-    _replays("dispersion", "dispersions of counts", _dispersed, runs=(100, 10)),
-    _replays("extras and weights", "extras and weights", _having(_any_fit, *_EXTRAS)),
-    _replays("limits of predictions", "limits of predictions", _having(random_adassp, "inference"),
-             runs=(300, 60)),
-    _replays("dpsgd", "dpsgd: what its stages ask for", random_dpsgd, runs=(60, 12)),
-    _replays("units", "units of several rows", _having(_any_fit, "unit")),
-    _replays("tukey", "tukey: what its stages ask for", random_tukey, runs=(100, 30)),
-    _replays("auto", "auto: what its stages ask for", random_auto, runs=(300, 60)),
-    _replays("pipelines", "selection, then a fit", random_selected, runs=(300, 40)),
-    _replays("split", "selection and fit on different units", _having(random_selected, "split")),
-    _replays("moments", "dp_moments", random_moments),
-    _replays("frank_wolfe", "frank_wolfe", random_frank_wolfe),
-    _replays("exits", "dp_curve: tables of exits and entries", random_curve, delta=0.0),
-    _replays("survival", "dp_survival: rows of persons and periods", random_hazards,
-             runs=(300, 60)),
-    _replays("classes", "dp_ordinal, dp_multinomial: rows of classes", random_classes),
-    _replays("effects", "dp_effect: rows and scores of arms", random_effect),
+    _replays("adassp", "adassp", random_adassp, 43),
+    _replays("boosted_adassp", "boosted_adassp", _having(random_boosted, "inference"), 12),
+    _replays("least squares", "least squares with errors", random_boosted, 30),
+    _replays("families", "families", random_family, 12),
+    _replays("dispersion", "dispersions of counts", _dispersed, 10, full=100),
+    _replays("extras and weights", "extras and weights", _having(_any_fit, *_EXTRAS), 10),
+    _replays("limits of predictions", "limits of predictions",
+             _having(random_adassp, "inference"), 42),
+    _replays("dpsgd", "dpsgd: what its stages ask for", random_dpsgd, 10, full=60),
+    _replays("units", "units of several rows", _having(_any_fit, "unit"), 20),
+    _replays("tukey", "tukey: what its stages ask for", random_tukey, 38, full=100),
+    _replays("auto", "auto: what its stages ask for", random_auto, 52),
+    _replays("pipelines", "selection, then a fit", random_selected, 29),
+    _replays("split", "selection and fit on different units",
+             _having(random_selected, "split"), 10),
+    _replays("moments", "dp_moments", random_moments, 10),
+    _replays("frank_wolfe", "frank_wolfe", random_frank_wolfe, 10),
+    _replays("exits", "dp_curve: tables of exits and entries", random_curve, 10, delta=0.0),
+    _replays("survival", "dp_survival: rows of persons and periods", random_hazards, 49),
+    _replays("classes", "dp_ordinal, dp_multinomial: rows of classes", random_classes, 10),
+    _replays("effects", "dp_effect: rows and scores of arms", random_effect, 25),
     _replays("effects of units", "dp_effect: units of several rows",
-             _having(random_effect, "unit"), runs=(100, 12)),
-    _replays("rare columns", "columns that are mostly 0", random_rare, runs=(100, 45),
+             _having(random_effect, "unit"), 10, full=100),
+    _replays("rare columns", "columns that are mostly 0", random_rare, 42, full=100,
              mostly_zero=1.0),
 )  # fmt: skip

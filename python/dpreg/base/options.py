@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal, TypeGuard, Union
 
 from dpreg.base.errors import Pieces, leave_out, unusable, write
@@ -21,11 +22,17 @@ def check_options(options: Any) -> None:
 
     options: annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
     """
-    hints = typing.get_type_hints(type(options))
-    for name in (field.name for field in fields(options)):
-        value, kinds = getattr(options, name), alternatives(hints[name])
+    for name, hint in _hints(options.__class__).items():
+        value, kinds = getattr(options, name), alternatives(hint)
         if not any(_fits(value, kind) for kind in kinds):
-            raise unusable(name, kind_of(hints[name]), value, _instead(name, value, options, kinds))
+            raise unusable(name, kind_of(hint), value, _instead(name, value, options, kinds))
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the annotation of each field: read for each call, they were 4% of a small fit."""
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _instead(name: str, value: Any, options: Any, kinds: tuple[Any, ...]) -> Pieces:

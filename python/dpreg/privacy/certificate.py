@@ -8,7 +8,8 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from dpreg.base.later import pd
@@ -123,7 +124,11 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the claim included."""
-        return {"claim": self.claim, **asdict(self)}
+        # As `dataclasses.asdict` does, which copied every number of every part: 4% of a small fit.
+        own = {name: getattr(self, name) for name in _CERTIFICATE}
+        own["parts"] = tuple({name: getattr(p, name) for name in _PART} for p in self.parts)
+        own["request"] = deepcopy(self.request)
+        return {"claim": self.claim, **own}
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
@@ -154,6 +159,7 @@ class Certificate:
         return "\n".join([self.brief, *_table(list(_rows(self.parts)))])
 
 
+_PART, _CERTIFICATE = (tuple(one.name for one in fields(kind)) for kind in (Part, Certificate))
 _HEAD = ("what", "share", "noise", "sensitivity")
 # Longer cells of the first three columns are broken; the whole stays within 100 columns.
 _WIDTHS = (33, 18, 36)

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from dpreg import _core
-from dpreg.base.arrays import Doubles, Integers
+from dpreg.base.arrays import Doubles, Flags, Integers
 
 Edges = Integers
 
@@ -137,28 +137,30 @@ class NormTail:
         self.squares, number = self._sum(first, weights, units, ends)
         self.root_mean_square = math.sqrt(self.squares / number)
         likely = weights > _UNLIKELY
-        shapes, weights, units = shapes[likely], weights[likely], units[likely]
         self._limits = self._start * _steps()
-        expected, squared = self._beyond(shapes, weights, units, most)
+        expected, squared = self._beyond(likely, weights[likely], units[likely], most)
         self._doubt = np.sqrt(np.maximum(squared - expected**2, 0.0))
         self._excess = np.maximum(expected, self._seen_beyond())
 
     def _beyond(
-        self, shapes: Doubles, weights: Doubles, units: Doubles, most: float
+        self, likely: Flags, weights: Doubles, units: Doubles, most: float
     ) -> tuple[Doubles, Doubles]:
         """Return means over shapes of what norms exceed each limit by, added up, and its square.
 
         A shape ends where it has no unit, and at `most`.
+
+        likely: shape (all shapes,); weights and units are of these.
         """
         steps = _steps()
         # Beyond these steps no shape has a unit, and nothing exceeds a limit; whole lanes of them.
         reach = int((_widest() * units.max() > 1).sum())
         reach = min(-(-reach // _LANES) * _LANES, _HALVES * _STEPS)
         end, widths = int((self._limits <= most).sum()), np.diff(steps)[:reach] / 2
+        shapes = _shapes()[0][:, : reach + 1][likely]
         over = np.empty((len(shapes), reach))  # from the last limit to the first
         for first in range(0, len(shapes), _TOGETHER):
             some = slice(first, first + _TOGETHER)
-            numbers = units[some, None] * shapes[some, : reach + 1]
+            numbers = units[some, None] * shapes[some]
             numbers[numbers <= 1] = 0.0
             numbers[:, end:] = 0.0
             parts = (numbers[:, 1:] + numbers[:, :-1]) * widths
