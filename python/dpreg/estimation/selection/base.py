@@ -15,7 +15,7 @@ from dpreg.base.errors import (
     leave_out,
     unusable,
 )
-from dpreg.base.options import is_whole
+from dpreg.base.options import Limit, is_whole
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import split_units
 from dpreg.estimation.base import Allowance, Procedure, after_basic
@@ -26,6 +26,7 @@ from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 # The core draws at 2^-38 nats or more; with a little room for k roundings.
 _LEAST_CHOICE = 4e-12
+SHARE = Limit("in (0, 1)", lambda share: 0 < share < 1)
 WINS = "a term wins a round with probability 95% when it leads all others by"
 
 
@@ -127,12 +128,6 @@ def clarity_of(
 def starts_of(terms: Terms) -> list[int]:
     """Return at which column of the design each candidate begins."""
     return [columns[0] for columns in terms.candidates.values()]
-
-
-def check_share(name: str, share: float) -> None:
-    """Refuse a share outside (0, 1)."""
-    if not 0 < share < 1:
-        raise unusable(name, "in (0, 1)", share)
 
 
 def check_choice(epsilon: float) -> None:
