@@ -60,14 +60,16 @@ class Selector(Procedure):
     __slots__ = ()
 
     share: float  # Share of eps that `dp_lm(select=...)` gives to the selection.
+    max_rows: int  # Of a unit, for selections in rounds.
 
-    @abstractmethod
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
+        check_k(k, len(terms.candidates))
+        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
-    @abstractmethod
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         """Say what a selection with this allowance costs at most, from public numbers alone."""
+        return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
 
     @abstractmethod
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:

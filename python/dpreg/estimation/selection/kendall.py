@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from dpreg import _core
 from dpreg.base.keywords import hints
-from dpreg.data.design import Design, Terms
+from dpreg.data.design import Design
 from dpreg.data.sampling import MAX_ROWS, sample_rows
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.releases.doors import kendall
@@ -17,14 +17,11 @@ from dpreg.estimation.selection.base import (
     Rounds,
     Selection,
     Selector,
-    check_choice,
-    check_k,
     clarity_of,
     plan_rounds,
     starts_of,
 )
 from dpreg.privacy.certificate import Part
-from dpreg.privacy.cost import Cost
 
 _SCORE = (
     "Kendall correlation with the response, less its mean with the terms chosen before, times n / 2"
@@ -89,13 +86,6 @@ class DPKendall(Selector):
     share: float = SHARE.option(0.05)
     ranges: Literal["tight", "published"] = "tight"
     max_rows: int = MAX_ROWS.option(1)
-
-    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        check_k(k, len(terms.candidates))
-        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
-
-    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
-        return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)

@@ -22,8 +22,6 @@ from dpreg.estimation.selection.base import (
     Rounds,
     Selection,
     Selector,
-    check_choice,
-    check_k,
     clarity_of,
     plan_rounds,
     starts_of,
@@ -94,8 +92,7 @@ class DPSIS(Selector):
     max_rows: int = MAX_ROWS.option(1)
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        check_k(k, len(terms.candidates))
-        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
+        Selector.check(self, terms, k, epsilon, delta)
         names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
         without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
         if without:
@@ -108,7 +105,7 @@ class DPSIS(Selector):
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         if self.top_k == "peel":
-            return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+            return Selector.cost(self, k, epsilon, delta)
         return Cost.pure(epsilon).claimed(epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
