@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import numbers
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Literal, TypeGuard, Union
 
-from dpreg.base.errors import Pieces, leave_out, unusable, write
+from dpreg.base.errors import Pieces, Words, leave_out, unusable, write
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What the values of an option must be, beside its type."""
+
+    wanted: Words
+    holds: Callable[[Any], bool]
+    advice: tuple[Words, ...] = ()
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse a value that is not so."""
+        if not self.holds(value):
+            raise unusable(name, self.wanted, value, *self.advice)
+
+    def option(self, default: Any) -> Any:
+        """Return the field of a class of options; None need not be so."""
+        return field(default=default, metadata={"limit": self})
 
 
 def check_options(options: Any) -> None:
-    """Refuse an option that is not of the type it is annotated with, and NaN.
-
-    Limits on its value are the business of the class.
+    """Refuse an option that is beyond its limit or not of its annotated type, and NaN.
 
     options: annotated with int, float, str, literals, tuples, mappings, classes, None and unions.
     """
@@ -26,13 +41,17 @@ def check_options(options: Any) -> None:
         value, kinds = getattr(options, name), alternatives(hint)
         if not any(_fits(value, kind) for kind in kinds):
             raise unusable(name, kind_of(hint), value, _instead(name, value, options, kinds))
+    for each in fields(options):
+        value = getattr(options, each.name)
+        if value is not None and "limit" in each.metadata:
+            each.metadata["limit"].check(each.name, value)
 
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     """Return the annotation of each field: read for each call, they were 4% of a small fit."""
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    return {each.name: hints[each.name] for each in fields(kind)}
 
 
 def _instead(name: str, value: Any, options: Any, kinds: tuple[Any, ...]) -> Pieces:
@@ -40,7 +59,7 @@ def _instead(name: str, value: Any, options: Any, kinds: tuple[Any, ...]) -> Pie
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
     if _FITS[float][1](number) and 1 <= number < 1e15 and {int, float} & set(kinds):
         return write(name, round(number))
-    default = next(field.default for field in dataclasses.fields(options) if field.name == name)
+    default = next(each.default for each in fields(options) if each.name == name)
     plain = isinstance(default, (numbers.Real, str))
     return write(name, default) if plain else leave_out(name)
 

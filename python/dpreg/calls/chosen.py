@@ -10,7 +10,7 @@ from dpreg.base.errors import Argument, ArgumentError, Choice, add, leave_out
 from dpreg.calls.request import Request
 from dpreg.data.bounds import Bounds, checked_bounds
 from dpreg.data.design import Terms
-from dpreg.data.sampling import check_max_rows
+from dpreg.data.sampling import MAX_ROWS
 from dpreg.estimation.base import Method
 from dpreg.estimation.methods import METHODS, BoostedAdaSSP
 from dpreg.estimation.selection import SELECTORS
@@ -42,7 +42,7 @@ def of_units(request: Request, *chosen: Any) -> tuple[Any, ...]:
 def rows_fitted(request: Request) -> int:
     """Return how many rows of each unit a call uses that is fitted as by `BoostedAdaSSP`."""
     rows = 1 if request.max_rows is None else request.max_rows
-    check_max_rows(rows)
+    MAX_ROWS.check(_OPTION, rows)
     of_units(request, BoostedAdaSSP())
     return int(rows)
 

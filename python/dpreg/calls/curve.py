@@ -23,7 +23,7 @@ from dpreg.data.design import Terms
 from dpreg.data.formula.parse import read_terms
 from dpreg.data.formula.surv import SurvFormula, read_surv
 from dpreg.data.problem import ModelMatrix, Problem
-from dpreg.data.sampling import check_max_rows
+from dpreg.data.sampling import MAX_ROWS
 from dpreg.estimation.releases.exits import ExitCounts, about_events, noisy_exits
 from dpreg.privacy.bits import Rng
 from dpreg.privacy.certificate import PUBLIC
@@ -126,7 +126,7 @@ def dp_curve(
     asked = Request.of("dp_curve", locals(), {"delta": 0.0, "start": None, "method": intervals})
     session = begin(asked, data)
     epsilon, bits = session.allowance.epsilon, session.allowance.bits
-    check_max_rows(max_rows)
+    MAX_ROWS.check("max_rows", max_rows)
     if max_rows > 1 and unit is None:
         raise ArgumentError("max_rows", ("needs ", Argument("unit")), add("unit", "person"))
     surv = read_surv(formula)

@@ -8,21 +8,19 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
-from dpreg.base.errors import unusable, write
-from dpreg.base.options import is_whole
+from dpreg.base.errors import write
+from dpreg.base.options import Limit, is_whole
 from dpreg.data.design import Design, Terms, Units, unit_means
 from dpreg.data.expanded import by_group
 from dpreg.data.observations import Collector, Observations
 from dpreg.privacy.sealed import Counts, opened
 
 _MOST_ROWS = 10**5
-
-
-def check_max_rows(max_rows: int) -> None:
-    """Refuse a bound on the rows of a unit that is no positive integer."""
-    if not is_whole(max_rows) or not 1 <= max_rows <= _MOST_ROWS:
-        wanted = f"an integer from 1 to {_MOST_ROWS:,}, the rows kept per unit"
-        raise unusable("max_rows", wanted, max_rows, (*write("max_rows", 5), ", for example"))
+MAX_ROWS = Limit(
+    f"an integer from 1 to {_MOST_ROWS:,}, the rows kept per unit",
+    lambda rows: is_whole(rows) and 1 <= rows <= _MOST_ROWS,
+    ((*write("max_rows", 5), ", for example"),),
+)
 
 
 def sample_rows(

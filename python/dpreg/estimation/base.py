@@ -21,6 +21,7 @@ from dpreg.base.errors import (
     unusable,
     write,
 )
+from dpreg.base.options import Limit, check_options
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.inference.estimand import Estimand
 from dpreg.estimation.inference.law import NORMAL, TailLaw
@@ -34,13 +35,7 @@ from dpreg.privacy.cost import Cost
 NOTHING_MORE = Extras()
 
 # Other clips, factors and rates cannot be meant, and powers of them must be doubles.
-_LEAST_OPTION, _LARGEST_OPTION = 1e-6, 1e6
-
-
-def check_size(name: str, size: float | None) -> None:
-    """Refuse a clip, factor or rate that is far from 1; None, a default, is fine."""
-    if size is not None and not _LEAST_OPTION <= size <= _LARGEST_OPTION:
-        raise unusable(name, f"between {_LEAST_OPTION:g} and {_LARGEST_OPTION:g}", size)
+SIZE = Limit("between 1e-06 and 1e+06", lambda size: 1e-6 <= size <= 1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +161,9 @@ class Procedure(ABC):
     """A private regression or selection, by its options."""
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     name: ClassVar[str]  # As `dp_lm(method=...)`, or `select`, spells it.
     holds_rows: ClassVar[bool] = False  # Whether all rows have to be in memory.

@@ -13,13 +13,13 @@ from dpreg.base.errors import shown
 from dpreg.calls.session import certified
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.methods.frank_wolfe_run import (
+    L1,
     UnitRows,
     allowed_rho,
-    check_l1,
     plan_parts,
     run_plan,
 )
-from dpreg.estimation.planning.frank_wolfe import Screen, check_steps, plan_frank_wolfe
+from dpreg.estimation.planning.frank_wolfe import STEPS, Screen, plan_frank_wolfe
 from dpreg.mechanisms._inputs import doubles, response_of
 from dpreg.privacy.bits import bit_source
 from dpreg.privacy.certificate import Certificate
@@ -143,13 +143,15 @@ def dp_frank_wolfe(
     rho = allowed_rho(epsilon, delta)
     if start not in ("zero", "random"):
         raise ValueError(f"start must be 'zero' or 'random', got {shown(start)}")
+    STEPS.check("steps", steps)
+    L1.check("l1", l1)
     bits = bit_source(rng)
     spending = Allowance(epsilon, delta, bits)
     design = _unit_design(X)
     rows = Sealed(UnitRows(design, response_of(y, design.rows)))
-    plan = plan_frank_wolfe(rho, design.cols, check_steps(steps), screen)
+    plan = plan_frank_wolfe(rho, design.cols, steps, screen)
     first = _core.random_start(design.cols, bits) if start == "random" else None
-    run = run_plan(rows, check_l1(l1), plan, bits, first)
+    run = run_plan(rows, l1, plan, bits, first)
     parts = plan_parts(plan, l1)
     public = ("number and kind of columns", "eps, delta and all options")
     privacy = certified(spending, "dp_frank_wolfe", "zCDP", parts, public=public)

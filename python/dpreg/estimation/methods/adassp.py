@@ -13,8 +13,8 @@ from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
 from dpreg.base.options import check_options
 from dpreg.data.design import Design
-from dpreg.data.sampling import check_max_rows
-from dpreg.estimation.base import Allowance, Declined, Method, Release, check_size
+from dpreg.data.sampling import MAX_ROWS
+from dpreg.estimation.base import SIZE, Allowance, Declined, Method, Release
 from dpreg.estimation.inference.covariance import EstimateError, sandwich
 from dpreg.estimation.inference.estimand import CLIPPED, Estimand
 from dpreg.estimation.inference.normal_equations import NoisyMoments
@@ -86,17 +86,14 @@ class AdaSSP(Method):
 
     name: ClassVar[str] = "adassp"
 
-    response_limit: float = 4.0
-    row_factor: float = 1.2
-    max_rows: int = 1
+    response_limit: float = SIZE.option(4.0)
+    row_factor: float = SIZE.option(1.2)
+    max_rows: int = MAX_ROWS.option(1)
     scatter_share: float = 0.08
     cov_type: Literal["robust", "nonrobust", "bootstrap"] = "robust"
 
     def __post_init__(self) -> None:
         check_options(self)
-        check_max_rows(self.max_rows)
-        check_size("response_limit", self.response_limit)
-        check_size("row_factor", self.row_factor)
         robust = self.cov_type == "robust"
         if robust and not LEAST_SHARE <= self.scatter_share <= _MOST_SCATTER:
             wanted = f"between {LEAST_SHARE:g} and {_MOST_SCATTER:g}"

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from dpreg.base.errors import ArgumentError, Choice, Setting, leave_out, unusable
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit, check_options
 from dpreg.base.text import counted, share_lost
 from dpreg.data.design import Design, Terms
-from dpreg.data.sampling import check_max_rows
+from dpreg.data.sampling import MAX_ROWS
 from dpreg.estimation.base import (
     Allowance,
     Declined,
@@ -78,17 +78,16 @@ class Auto(Method):
     name: ClassVar[str] = "auto"
 
     candidates: tuple[str, ...] = TABULATED
-    count_share: float = 0.01
-    max_rows: int = 1
+    count_share: float = Limit(
+        f"between {_LEAST_SHARE} and 0.5", lambda share: _LEAST_SHARE <= share <= 0.5
+    ).option(0.01)
+    max_rows: int = MAX_ROWS.option(1)
 
     def __post_init__(self) -> None:
         check_options(self)
-        check_max_rows(self.max_rows)
         unknown = sorted(set(self.candidates) - set(TABULATED))
         if unknown or not self.candidates:
             raise unusable("candidates", ("some of ", Choice(tuple(TABULATED))), self.candidates)
-        if not _LEAST_SHARE <= self.count_share <= 0.5:
-            raise unusable("count_share", f"between {_LEAST_SHARE} and 0.5", self.count_share)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""

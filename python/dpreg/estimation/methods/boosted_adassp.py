@@ -12,10 +12,10 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, unusable
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit, check_options
 from dpreg.data.design import Design
-from dpreg.data.sampling import check_max_rows
-from dpreg.estimation.base import Allowance, Declined, Method, Release, check_size
+from dpreg.data.sampling import MAX_ROWS
+from dpreg.estimation.base import SIZE, Allowance, Declined, Method, Release
 from dpreg.estimation.inference.shrinkage import quieted
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.rounds import newton_passes
@@ -39,8 +39,6 @@ _LEAST_RESIDUAL = 0.012
 # Clips follow residuals more closely, down to this many root mean squares, where more than this
 # share of their variance would be the noise of a round.
 _LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
-# More would only add noise.
-_MOST_ROUNDS = 200
 
 
 @hints
@@ -103,27 +101,22 @@ class BoostedAdaSSP(Method):
 
     name: ClassVar[str] = "boosted_adassp"
 
-    rounds: int = 6
+    # More rounds would only add noise.
+    rounds: int = Limit("from 1 to 200", lambda rounds: 1 <= rounds <= 200).option(6)
     average: int = 2
-    gram_share: float = 0.2
-    first_clip: float = 5.0
-    clip: float = 2.5
-    row_factor: float = 1.2
-    max_rows: int = 1
+    gram_share: float = Limit(
+        f"between {LEAST_SHARE:g} and {1 - LEAST_SHARE:g}",
+        lambda share: LEAST_SHARE <= share <= 1 - LEAST_SHARE,
+    ).option(0.2)
+    first_clip: float = SIZE.option(5.0)
+    clip: float = SIZE.option(2.5)
+    row_factor: float = SIZE.option(1.2)
+    max_rows: int = MAX_ROWS.option(1)
 
     def __post_init__(self) -> None:
         check_options(self)
-        check_max_rows(self.max_rows)
-        if not 1 <= self.rounds <= _MOST_ROUNDS:
-            raise unusable("rounds", f"from 1 to {_MOST_ROUNDS}", self.rounds)
         if not 1 <= self.average <= self.rounds:
             raise unusable("average", ("from 1 to ", Argument("rounds")), self.average)
-        if not LEAST_SHARE <= self.gram_share <= 1 - LEAST_SHARE:
-            wanted = f"between {LEAST_SHARE:g} and {1 - LEAST_SHARE:g}"
-            raise unusable("gram_share", wanted, self.gram_share)
-        check_size("first_clip", self.first_clip)
-        check_size("clip", self.clip)
-        check_size("row_factor", self.row_factor)
 
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool

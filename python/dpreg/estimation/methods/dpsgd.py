@@ -9,17 +9,17 @@ from typing import ClassVar
 import numpy as np
 
 from dpreg import _core
-from dpreg.base.errors import Argument, BudgetError, Setting, unusable, write
+from dpreg.base.errors import Argument, BudgetError, Setting, write
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import (
+    SIZE,
     Allowance,
     Declined,
     Method,
     Release,
-    check_size,
     needs_delta,
     refuse_weights,
 )
@@ -86,21 +86,11 @@ class DPSGD(Method):
 
     name: ClassVar[str] = "dpsgd"
 
-    steps: int = 400
-    rate: float = 0.1
-    clip: float = 2.5
-    learning_rate: float | None = None
-    row_factor: float = 1.2
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.steps < 1:
-            raise unusable("steps", "at least 1", self.steps)
-        if not 1e-6 <= self.rate <= 1:
-            raise unusable("rate", "in [1e-6, 1]", self.rate)
-        check_size("clip", self.clip)
-        check_size("row_factor", self.row_factor)
-        check_size("learning_rate", self.learning_rate)
+    steps: int = Limit("at least 1", lambda steps: steps >= 1).option(400)
+    rate: float = Limit("in [1e-6, 1]", lambda rate: 1e-6 <= rate <= 1).option(0.1)
+    clip: float = SIZE.option(2.5)
+    learning_rate: float | None = SIZE.option(None)
+    row_factor: float = SIZE.option(1.2)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0 and what exact noise cannot reach."""

@@ -10,9 +10,8 @@ import numpy as np
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit, check_options
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Arrays, Design, Terms
 from dpreg.data.observations import RowCount
@@ -29,16 +28,16 @@ from dpreg.estimation.base import (
 from dpreg.estimation.inference.covariance import hidden_note
 from dpreg.estimation.methods.frank_wolfe_run import (
     DELTA_LEFT,
+    L1,
     UnitRows,
     allowed_rho,
-    check_l1,
     plan_parts,
     run_plan,
 )
 from dpreg.estimation.planning.frank_wolfe import (
     MAX_STEPS,
+    STEPS,
     Screen,
-    check_steps,
     default_steps,
     plan_frank_wolfe,
     screen_from,
@@ -109,23 +108,16 @@ class FrankWolfe(Method):
     name: ClassVar[str] = "frank_wolfe"
     holds_rows: ClassVar[bool] = True
 
-    l1: float = 1.0
-    steps: int | None = None
+    l1: float = L1.option(1.0)
+    steps: int | None = STEPS.option(None)
     screen: Screen | Literal["rnm", "adp"] | None = None
-    reach: float = 3.0
+    reach: float = Limit("greater than 0 and at most 100", lambda r: 0 < r <= 100).option(3.0)
     standardisation: Standardisation = field(default_factory=Standardisation)
-    count_share: float = 0.02
+    count_share: float = Limit("in [1e-6, 1)", lambda share: 1e-6 <= share < 1).option(0.02)
 
     def __post_init__(self) -> None:
         check_options(self)
-        check_l1(self.l1)
-        if self.steps is not None:
-            check_steps(self.steps)
         screen_from(self.screen)
-        if not 1e-6 <= self.count_share < 1:
-            raise unusable("count_share", "in [1e-6, 1)", self.count_share)
-        if not 0 < self.reach <= 100:
-            raise unusable("reach", "greater than 0 and at most 100", self.reach)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse what cannot be used whatever the data: no delta, too many steps."""

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dpreg import _core
 from dpreg.base.arrays import Doubles
-from dpreg.base.errors import unusable
-from dpreg.base.options import is_number
+from dpreg.base.options import Limit, is_number
 from dpreg.estimation.planning.frank_wolfe import FrankWolfePlan
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
@@ -23,13 +22,7 @@ _LARGEST_EPSILON = 100.0
 _RULES = {
     None: _core.ScreenRule.NONE, "rnm": _core.ScreenRule.ONE, "adp": _core.ScreenRule.EACH
 }  # fmt: skip
-
-
-def check_l1(l1: object) -> float:
-    """Return `l1` as a float if it is a radius."""
-    if not is_number(l1) or not 1e-100 <= float(l1) <= 1e100:
-        raise unusable("l1", "a number between 1e-100 and 1e100", l1)
-    return float(l1)
+L1 = Limit("a number between 1e-100 and 1e100", lambda l1: is_number(l1) and 1e-100 <= l1 <= 1e100)
 
 
 def allowed_rho(epsilon: float, delta: float) -> float:

@@ -13,7 +13,7 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.base.errors import Argument, ArgumentError, BudgetError, Setting, unusable, write
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit, check_options
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import sample_rows
 from dpreg.estimation.base import (
@@ -51,7 +51,6 @@ _MAGNITUDES = 0.98
 # whatever their share, with less of epsilon than this.
 _LEAST_SHARE = 1e-3
 _LEAST_LIMITS = 1e-9
-_MOST_REFINEMENTS = 1000
 # Only tells which columns of a batch are combinations of others.
 _NO_RIDGE = 1e-12
 # What a row tells of a coefficient of a family, beside one of a linear model, where means are
@@ -122,31 +121,22 @@ class TukeyEM(Method):
     name: ClassVar[str] = "tukey"
     uses_bounds: ClassVar[bool] = False
 
-    models: int | None = None
-    ridge: float | None = None
-    refinements: int = 0
+    models: int | None = Limit("at least 2", lambda models: models >= 2).option(None)
+    ridge: float | None = Limit("at least 0 and finite", lambda r: 0 <= r < np.inf).option(None)
+    refinements: int = Limit("an integer from 0 to 1000", lambda k: 0 <= k <= 1000).option(0)
     partition: Literal["slots", "independent"] = "slots"
-    count_share: float = 0.02
+    count_share: float = Limit(
+        f"in [{_LEAST_SHARE}, 1)", lambda share: _LEAST_SHARE <= share < 1
+    ).option(0.02)
     limits_share: float = 0.05
-    grid_exponent: int = -60
+    grid_exponent: int = Limit("in [-500, 500]", lambda power: abs(power) <= 500).option(-60)
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.models is not None and self.models < 2:
-            raise unusable("models", "at least 2", self.models)
-        if not 0 <= (self.ridge or 0.0) < np.inf:
-            raise unusable("ridge", "at least 0 and finite", self.ridge)
-        if not 0 <= self.refinements <= _MOST_REFINEMENTS:
-            wanted = f"an integer from 0 to {_MOST_REFINEMENTS}"
-            raise unusable("refinements", wanted, self.refinements)
-        if not _LEAST_SHARE <= self.count_share < 1:
-            raise unusable("count_share", f"in [{_LEAST_SHARE}, 1)", self.count_share)
         limits = self.limits_share
         if not (limits == 0 or _LEAST_SHARE <= limits < 1 - self.count_share):
             wanted = f"0 or in [{_LEAST_SHARE}, 1 - count_share)"
             raise unusable("limits_share", wanted, limits)
-        if not -500 <= self.grid_exponent <= 500:
-            raise unusable("grid_exponent", "in [-500, 500]", self.grid_exponent)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
         """Refuse delta = 0: the test may let unsafe data pass with probability delta."""

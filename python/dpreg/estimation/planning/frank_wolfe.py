@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpreg.base.errors import Argument, ArgumentError, Choice, Setting, Value, unusable
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit, check_options, is_whole
 from dpreg.privacy.zcdp import bounded_range_epsilon
 
 # As in cpp/include/dpreg/stats/l1_gradient.hpp and mechanisms/frank_wolfe.hpp.
 MAX_STEPS = 32_000
+STEPS = Limit(
+    f"an integer from 1 to {MAX_STEPS}", lambda steps: is_whole(steps) and 1 <= steps <= MAX_STEPS
+)
 _LEAST_EPSILON, _LARGEST_EPSILON = 2.0**-30, 1000.0
 # Found by python/tools/tables/frank_wolfe_steps.py: see `default_steps`.
 _STEPS_FACTOR = 0.25
@@ -98,13 +101,6 @@ def screen_from(screen: Screen | str | None) -> Screen | None:
         wanted = (Value(None), ", ", Choice(("rnm", "adp")), " or a Screen")
         raise unusable("screen", wanted, screen)
     return Screen(rule="rnm" if screen == "rnm" else "adp")
-
-
-def check_steps(steps: object) -> int:
-    """Return `steps` if it is a number of steps that can be made."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MAX_STEPS:
-        raise unusable("steps", f"an integer from 1 to {MAX_STEPS}", steps)
-    return steps
 
 
 def plan_frank_wolfe(rho: float, d: int, steps: int, screen: Screen | str | None) -> FrankWolfePlan:

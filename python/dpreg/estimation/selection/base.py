@@ -15,7 +15,7 @@ from dpreg.base.errors import (
     leave_out,
     unusable,
 )
-from dpreg.base.options import is_whole
+from dpreg.base.options import Limit, is_whole
 from dpreg.data.design import Design, Terms
 from dpreg.data.sampling import split_units
 from dpreg.estimation.base import Allowance, Procedure, after_basic
@@ -26,6 +26,7 @@ from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
 # The core draws at 2^-38 nats or more; with a little room for k roundings.
 _LEAST_CHOICE = 4e-12
+SHARE = Limit("in (0, 1)", lambda share: 0 < share < 1)
 WINS = "a term wins a round with probability 95% when it leads all others by"
 
 
@@ -59,14 +60,16 @@ class Selector(Procedure):
     __slots__ = ()
 
     share: float  # Share of eps that `dp_lm(select=...)` gives to the selection.
+    max_rows: int  # Of a unit, for selections in rounds.
 
-    @abstractmethod
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
+        check_k(k, len(terms.candidates))
+        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
-    @abstractmethod
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         """Say what a selection with this allowance costs at most, from public numbers alone."""
+        return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
 
     @abstractmethod
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
@@ -127,12 +130,6 @@ def clarity_of(
 def starts_of(terms: Terms) -> list[int]:
     """Return at which column of the design each candidate begins."""
     return [columns[0] for columns in terms.candidates.values()]
-
-
-def check_share(name: str, share: float) -> None:
-    """Refuse a share outside (0, 1)."""
-    if not 0 < share < 1:
-        raise unusable(name, "in (0, 1)", share)
 
 
 def check_choice(epsilon: float) -> None:

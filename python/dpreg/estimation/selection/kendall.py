@@ -8,24 +8,20 @@ from typing import ClassVar, Literal
 
 from dpreg import _core
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
-from dpreg.data.design import Design, Terms
-from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.data.design import Design
+from dpreg.data.sampling import MAX_ROWS, sample_rows
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.releases.doors import kendall
 from dpreg.estimation.selection.base import (
+    SHARE,
     Rounds,
     Selection,
     Selector,
-    check_choice,
-    check_k,
-    check_share,
     clarity_of,
     plan_rounds,
     starts_of,
 )
 from dpreg.privacy.certificate import Part
-from dpreg.privacy.cost import Cost
 
 _SCORE = (
     "Kendall correlation with the response, less its mean with the terms chosen before, times n / 2"
@@ -87,21 +83,9 @@ class DPKendall(Selector):
     holds_rows: ClassVar[bool] = True
     uses_bounds: ClassVar[bool] = False
 
-    share: float = 0.05
+    share: float = SHARE.option(0.05)
     ranges: Literal["tight", "published"] = "tight"
-    max_rows: int = 1
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        check_max_rows(self.max_rows)
-        check_share("share", self.share)
-
-    def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        check_k(k, len(terms.candidates))
-        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
-
-    def cost(self, k: int, epsilon: float, delta: float) -> Cost:
-        return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+    max_rows: int = MAX_ROWS.option(1)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:
         rounds = plan_rounds(allowance.epsilon, allowance.delta, k)

@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from dpreg import _core
-from dpreg.base.errors import ArgumentError, Blank, unusable, write
+from dpreg.base.errors import ArgumentError, Blank, write
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit
 from dpreg.data.bounds import column_bounds
 from dpreg.data.design import Design, Terms
-from dpreg.data.sampling import check_max_rows, sample_rows
+from dpreg.data.sampling import MAX_ROWS, sample_rows
 from dpreg.estimation.base import Allowance
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.doors import canonical, peeled
 from dpreg.estimation.releases.scaling import SENSITIVITY, ClippedProducts
 from dpreg.estimation.selection.base import (
+    SHARE,
     Rounds,
     Selection,
     Selector,
-    check_choice,
-    check_k,
-    check_share,
     clarity_of,
     plan_rounds,
     starts_of,
@@ -88,21 +86,13 @@ class DPSIS(Selector):
     name: ClassVar[str] = "sis"
 
     top_k: Literal["canonical", "peel"] = "canonical"
-    gamma: float = 0.5
+    gamma: float = Limit("in [0, 1)", lambda gamma: 0 <= gamma < 1).option(0.5)
     noise: Literal["exponential", "gumbel"] = "exponential"
-    share: float = 0.05
-    max_rows: int = 1
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        check_max_rows(self.max_rows)
-        check_share("share", self.share)
-        if not 0 <= self.gamma < 1:
-            raise unusable("gamma", "in [0, 1)", self.gamma)
+    share: float = SHARE.option(0.05)
+    max_rows: int = MAX_ROWS.option(1)
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
-        check_k(k, len(terms.candidates))
-        check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
+        Selector.check(self, terms, k, epsilon, delta)
         names, low = (*terms.names, terms.response), column_bounds(terms)[:, 0]
         without = [name for name, limit in zip(names, low, strict=True) if math.isnan(limit)]
         if without:
@@ -115,7 +105,7 @@ class DPSIS(Selector):
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
         if self.top_k == "peel":
-            return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
+            return Selector.cost(self, k, epsilon, delta)
         return Cost.pure(epsilon).claimed(epsilon, delta)
 
     def select(self, design: Design, k: int, allowance: Allowance) -> Selection:

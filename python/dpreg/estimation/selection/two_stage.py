@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from dpreg import _core
-from dpreg.base.errors import unusable
 from dpreg.base.keywords import hints
-from dpreg.base.options import check_options
+from dpreg.base.options import Limit
 from dpreg.base.text import counted
 from dpreg.data.design import Design, Terms
 from dpreg.estimation.base import Allowance
@@ -18,12 +17,12 @@ from dpreg.estimation.blocks.model_rows import Partition, assigned, noisy_units
 from dpreg.estimation.inference.clarity import Clarity
 from dpreg.estimation.releases.doors import lasso_votes
 from dpreg.estimation.selection.base import (
+    SHARE,
     WINS,
     Selection,
     Selector,
     check_choice,
     check_k,
-    check_share,
     starts_of,
 )
 from dpreg.privacy.certificate import Part
@@ -87,20 +86,13 @@ class TwoStage(Selector):
     holds_rows: ClassVar[bool] = True
     uses_bounds: ClassVar[bool] = False
 
-    models: int | None = None
-    penalty: float = 0.1
+    models: int | None = Limit(
+        "between 1 and 2**20", lambda models: 1 <= models <= _MOST_MODELS
+    ).option(None)
+    penalty: float = Limit("finite and at least 0", lambda size: 0 <= size < math.inf).option(0.1)
     partition: Partition = "slots"
-    count_share: float = 0.1
-    share: float = 0.05
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.models is not None and not 1 <= self.models <= _MOST_MODELS:
-            raise unusable("models", "between 1 and 2**20", self.models)
-        if not 0 <= self.penalty < math.inf:
-            raise unusable("penalty", "finite and at least 0", self.penalty)
-        check_share("count_share", self.count_share)
-        check_share("share", self.share)
+    count_share: float = SHARE.option(0.1)
+    share: float = SHARE.option(0.05)
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         check_k(k, len(terms.candidates))
