@@ -30,3 +30,16 @@ def test_indicators_of_years_in_districts_keep_both_of_their_values():
         missed.extend((fit.params.to_numpy() - [0, 0, 0, *effect[1:]]) / fit.bse.to_numpy())
     assert np.isfinite(missed).mean() > 0.75
     assert np.nanmax(np.abs(missed)) < 4
+
+
+def test_sampling_errors_of_few_persons_are_those_of_their_scores():
+    """Rows of a person have one regressor, and residuals that are alike."""
+    ratio = []
+    for seed in range(12):
+        rng = np.random.default_rng([2, seed])
+        person = np.repeat(np.arange(600), 5)
+        x, effect = rng.standard_normal(600)[person], 2 * rng.standard_normal(600)[person]
+        data = {"y": x + effect + rng.standard_normal(3_000), "x": x, "person": person}
+        fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, unit="person", max_rows=5, rng=seed)
+        ratio.append(np.asarray(fit.sampling) / np.sqrt(4.2 / 600))
+    assert np.nanmedian(ratio) > 0.65

@@ -207,7 +207,12 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     ends = model.longest < math.inf and begun.noise.rows == 1
     first = of_few(counted, residual, begun.scales.units, begun.noise.share(left), ends=ends)
     rounds = _walk(begun, model, rows, first, _GUESSED)
-    newton_small(rounds, left)
+    # Rows of a unit may be alike, which second moments of rows do not say.  Without products of
+    # scores .75 for .83 of intervals of 600 persons with five rows each covered.
+    share = min(PRODUCTS, left / 4) if begun.noise.rows > 1 else 0.0
+    newton_small(rounds, left - share)
+    if share:
+        return with_products(rounds, 0.0, share)
     return Fit(model, rounds.path, first, rows, 0.0, None, math.inf)
 
 
