@@ -158,6 +158,7 @@ MISTAKES = [
         ("dp_lm('y ~ x', df, 1, rng='a')", "rng must be None", "got 'a'; write rng=1"),
         ("dp_lm('y ~ x', [[1, 2]], 1)", "data must be", "not a list"),
         ("dp_lm('y ~ x', csv, 1)", "data", "pyarrow.csv.read_csv("),
+        ("dp_lm('y ~ x', df.to_csv(), 1)", "data", "not the text of a table"),
         ("dp_lm('y ~ x', 'https://a.org/d.parquet', 1)", "data", "download it first"),
         ("dp_lm('y ~ x', 'nowhere.parquet', 1)", "data", "there is no such file"),
         # Effects and survival.

@@ -19,6 +19,7 @@ import pyarrow.parquet
 import pytest
 from sources import codes, keys, numbers, schema
 
+import dpreg
 from dpreg.base.errors import SchemaError
 from dpreg.data.frames import frame_source
 
@@ -371,3 +372,12 @@ def test_integers_that_arrow_does_not_have_are_no_numbers():
     frame = pl.DataFrame({"x": range(3)}).with_columns(pl.col("x").cast(pl.Int128))
     for data in (frame, frame.lazy()):
         assert frame_source(data).schema.columns["x"].kind == "other"
+
+
+@pytest.mark.parametrize("write", [str, lambda text: [text]])
+@pytest.mark.parametrize("text", ["y,x\n1.25,0.5\n", '{"x": [' + "1.25, " * 100 + "1]}", "1.25\0"])
+def test_the_text_of_a_table_is_no_path_and_is_not_repeated(write, text):
+    """The message had each record in it."""
+    with pytest.raises(SchemaError, match="not the text of a table") as error:
+        dpreg.dp_lm("y ~ x", write(text), 1.0)
+    assert "1.25" not in str(error.value)

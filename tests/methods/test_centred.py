@@ -66,6 +66,8 @@ def test_a_square_is_taken_about_the_mean():
     [
         ("x", *(f"I(x ** {k})" for k in (2, 3, 4))),
         tuple(f"poly(x, 4, raw=True)[{k}]" for k in (1, 2, 3, 4)),
+        ("x", *(f"I(x^{k})" for k in (2, 3, 4))),  # R's names
+        tuple(f"poly(x, 4, raw = TRUE){k}" for k in (1, 2, 3, 4)),
     ],
 )
 def test_powers_are_polynomials_about_the_mean_that_are_uncorrelated_where_normal(names):

@@ -111,6 +111,10 @@ PROGRAM = {
         "s <- dp_plan(5000, 4, 2); show(c(p$n, q$eps, r[['power']], s[['effect']]))"
     ),
     **{name: of_selector(name) for name in SELECTIONS},
+    "powers": (
+        "show(unname(coef(dp_lm(price ~ carat + I(table^2) + poly(depth, 3, raw = TRUE) + table, "
+        "diamonds, eps = 3, delta = 1e-6, rng = 7))))"
+    ),
     "budgets": "\n".join(map(of_budget, TOTALS)),
     **{name: of_classes(name) for name in MODELS},
 }
@@ -176,6 +180,21 @@ def test_plans_of_power(printed):
         dpreg.dp_plan(5_000, 4, 2.0).effect,
     ]
     assert values(in_r).tolist() == expected
+
+
+def test_powers(printed):
+    """Only Python's names of them were known: in R a square was a column like others."""
+    in_r, embedded = printed["powers"]
+    assert in_r == embedded
+    fit = dpreg.dp_lm(
+        "price ~ carat + I(table ** 2) + poly(depth, 3, raw=True) + table",
+        table(),
+        3.0,
+        1e-6,
+        rng=7,
+    )
+    assert np.isfinite(fit.bse).any()
+    np.testing.assert_array_equal(values(in_r), fit.params.where(np.isfinite(fit.bse)).to_numpy())
 
 
 @pytest.mark.parametrize("name", SELECTIONS)

@@ -12,19 +12,23 @@ from dpreg.base.later import ds, pa
 from dpreg.data.schema import no_column
 from dpreg.data.source import RowSource
 
+# No file system has longer names.
+_LONGEST = 255
+
 
 def open_source(data: Any) -> RowSource:
     """Return data of any kind as a source: only its schema is read here."""
     from dpreg.data import engines, frames, parquet
 
     if isinstance(data, (str, os.PathLike)):
-        path = os.fsdecode(data)
+        path = _name(data)
         many = os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
         return parquet.files_source(path) if many else parquet.parquet_source(path)
     if isinstance(data, Mapping):
         return frames.mapping_source(data)
-    if isinstance(data, (list, tuple)) and data and isinstance(data[0], (str, os.PathLike)):
-        return parquet.files_source(data)
+    several = isinstance(data, (list, tuple)) and len(data) > 0
+    if several and all(isinstance(path, (str, os.PathLike)) for path in data):
+        return parquet.files_source([_name(path) for path in data])
     package = type(data).__module__.partition(".")[0]
     if package in ("duckdb", "_duckdb"):
         return engines.duckdb_source(data)
@@ -40,6 +44,21 @@ def open_source(data: Any) -> RowSource:
         if isinstance(data, pa.RecordBatchReader):
             return parquet.reader_source(data)
     return frames.frame_source(data)
+
+
+def _name(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file; refuse the text of a table, and do not repeat what is in it."""
+    name = os.fsdecode(path)
+    longest = max(len(part.encode(errors="replace")) for part in name.split(os.sep))
+    if longest > _LONGEST or any(mark in name for mark in "\n\r\0"):
+        raise SchemaError(
+            "data",
+            "must be a table or the path of a Parquet file, not the text of a table",
+            "declare its types, types = {'x': 'float64', 'city': 'string'}, and read it with "
+            "pyarrow.csv.read_csv(pyarrow.BufferReader(text.encode()), convert_options="
+            "pyarrow.csv.ConvertOptions(column_types=types, include_columns=list(types)))",
+        )
+    return name
 
 
 def check_column(argument: str, name: str, data: Any) -> None:

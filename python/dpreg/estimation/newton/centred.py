@@ -19,10 +19,12 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import TwoValues, only_two, two_values
 
-# Names of powers, of the first, and of others.
+# Names of powers, of the first, and of others; the last two are R's.
 _POWERS = (
     (re.compile(r"I\((?P<of>.+) \*\* (?P<power>[234])\)"), "{of}", "I({of} ** {k})"),
     (re.compile(r"(?P<of>poly\(.+, raw=True\))\[(?P<power>[234])\]"), "{of}[1]", "{of}[{k}]"),
+    (re.compile(r"I\((?P<of>.+)\^(?P<power>[234])\)"), "{of}", "I({of}^{k})"),
+    (re.compile(r"(?P<of>poly\(.+, raw = T(RUE)?\))(?P<power>[234])"), "{of}1", "{of}{k}"),
 )
 # A regressor is taken about its mean where that is so many deviations from 0: others are hardly
 # correlated with their products.

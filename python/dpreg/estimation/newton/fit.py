@@ -124,7 +124,7 @@ def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release |
         begun = begun.of(model.family)
         terms = begun.design.terms
         if small:
-            fit = _small(begun, model)
+            fit = _small(begun, model, alike=start is None and begun.noise.rows > 1)
         else:
             fit = _large(begun, model) if resumed is None else _resumed(begun, model)
     if fit is None:
@@ -199,7 +199,13 @@ def _walk(
     return Rounds(rows, path, units, begun.noise, limits, model, of)
 
 
-def _small(begun: Standardised, model: Linearised) -> Fit:
+def _small(begun: Standardised, model: Linearised, *, alike: bool) -> Fit:
+    """Return the path of two scores.
+
+    alike: rows of a unit may be alike, which second moments of rows do not say.  Without products
+        of scores .75 for .83 of intervals of 600 persons with five rows each covered; of classes,
+        they left too little for steps of 20,000 persons with up to 60.
+    """
     rows = score_rows(begun, model, 0.0, kept=True)
     counted = first_norms(begun, model, rows, None, begun.left - begun.tail_share)
     left, residual = begun.left - begun.tail_share, max(model.squares, LEAST_RESIDUAL)
@@ -207,7 +213,10 @@ def _small(begun: Standardised, model: Linearised) -> Fit:
     ends = model.longest < math.inf and begun.noise.rows == 1
     first = of_few(counted, residual, begun.scales.units, begun.noise.share(left), ends=ends)
     rounds = _walk(begun, model, rows, first, _GUESSED)
-    newton_small(rounds, left)
+    share = min(PRODUCTS, left / 4) if alike else 0.0
+    newton_small(rounds, left - share)
+    if share:
+        return with_products(rounds, 0.0, share)
     return Fit(model, rounds.path, first, rows, 0.0, None, math.inf)
 
 

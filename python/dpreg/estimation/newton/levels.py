@@ -142,16 +142,16 @@ def beginning(
         # Rows that are left out are as others are on average, and not as the most common level:
         # slopes missed by seven errors where one row in a hundred was.
         taken = scale * turn[:, here] + np.outer(left_out.sum(axis=1), part)
-        turned, doubt = taken @ group.root, noise / part
-        sets = [(at, group.rough[here])]
+        turned, doubt, beside = taken @ group.root, noise / part, group.beside
+        sets = [(at, np.array(0.0))]
         for of, products in found.crossed:
             if np.array_equal(of, group.places):
                 sets.append((products, np.array(_CROSSED)))
         for places, rough in sets:
             kept, told[places] = places[here], here
             change[:, kept] = rows[:, places] @ turned
-            variance[np.ix_(kept, kept)] = group.between
-            variance[kept, kept] = doubt**2 + rough**2
+            variance[np.ix_(kept, kept)] = group.between + beside
+            variance[kept, kept] = doubt**2 + rough**2 + np.diag(beside)
             if places is not at:
                 variance[kept, at[here]] = variance[at[here], kept] = 2 * _SHIFTED**2
             shares[kept] = part
@@ -201,8 +201,8 @@ class _Group:
         return np.where(self.value == 1, 0.0, _ROUGH)
 
     @property
-    def root(self) -> Doubles:
-        """What makes indicators of the levels that are told uncorrelated, and of variance 1."""
+    def moments(self) -> Doubles:
+        """Of the levels that are told, about their means, as far as counts say."""
         part, lean = self.share[self.told], (self.mean / self.value)[self.told]
         joint = self.joint[np.ix_(self.told, self.told)]
         if self.joint_noise:
@@ -212,7 +212,12 @@ class _Group:
         if self.joint_noise:
             size = np.sqrt(np.diag(joint))
             joint = at_least(joint / np.outer(size, size), ALIKE) * np.outer(size, size)
-        return symmetric_root(joint, centred=False)
+        return joint
+
+    @property
+    def root(self) -> Doubles:
+        """What makes indicators of the levels that are told uncorrelated, and of variance 1."""
+        return symmetric_root(self.moments, centred=False)
 
     @property
     def between(self) -> Doubles:
@@ -221,6 +226,22 @@ class _Group:
         doubt = noise / part
         exclusive = np.outer(doubt, doubt) * np.add.outer(part, part) ** 2
         return np.asarray(exclusive + 2 * self.joint_noise**2 / np.outer(part, part))
+
+    @property
+    def beside(self) -> Doubles:
+        """Variance of errors of second moments because values are not known.
+
+        Nor is how values go together in rows that two columns share.  Where they are much alike,
+        coordinates are what is left of that.  With errors of each column alone, .62 and .54 for
+        .82 and .85 of the intervals of two columns with values in the same 5% of rows covered,
+        40 samples of 20,000 rows.
+        """
+        rough, size = self.rough[self.told], np.sqrt(np.diag(self.moments))
+        shared = self.joint[np.ix_(self.told, self.told)] / np.outer(size, size)
+        apart = np.where(np.add.outer(rough, rough) > 0, 2 * (_FOLLOWS * shared) ** 2, 0.0)
+        np.fill_diagonal(apart, rough**2)
+        by = (size[:, None] * self.root) ** 2
+        return np.asarray(by.T @ apart @ by)
 
 
 def _groups(terms: Terms, scales: Scales) -> Iterator[_Group]:

@@ -25,6 +25,10 @@ _BINS, LOOKS = 32, 3
 # With 32 always, scales of .095 of the columns of 1,000 rows of 57 real tables were less than half
 # of theirs, for .022, and .26 of slopes of log wages on education had no error (eps = .3), for .01.
 _PER_BIN, _FEWEST = 1.5, 8
+# Where a look has seen values beyond its range, the next one sees them with so many deviations.
+# Without it a look in which noise hid them made the column narrow: slopes of 1,000 districts beside
+# indicators of four years of five, less their means in districts, missed by up to 14 errors.
+_STILL = 2.0
 # A response with this share in one bin is of nearly one value.
 _ONE_VALUE = 0.9
 
@@ -66,6 +70,8 @@ def closer_looks(
     # one saw others beyond it.
     ranges: dict[int, list[Size]] = {j: [] for j in far}
     left: dict[int, Size] = {}
+    # Where one saw others beyond it, the next one is not to lose them.
+    others: dict[int, tuple[bool, bool]] = {}
     for zoom in range(LOOKS):
         if not far:
             break
@@ -81,12 +87,16 @@ def closer_looks(
         counts, deviation = noise.release(label, bins, mu)
         again = []
         for j, row in zip(far, counts, strict=True):
-            below, above = (clear(row[[k]], deviation) for k in (0, -2))
+            before = others.get(j, (False, False))
+            below, above = (
+                clear(row[[k]], deviation) or (was and float(row[k]) > _STILL * deviation)
+                for k, was in zip((0, -2), before, strict=True)
+            )
             if (below or above) and ranges[j]:
                 left[j], sizes[j] = sizes[j], ranges[j][-1]
                 continue
             if below or above:
-                sizes[j] = sizes[j].beyond(below, above)
+                sizes[j], others[j] = sizes[j].beyond(below, above), (below, above)
                 again.append(j)
                 continue
             inner = (high[j] - low[j]) / number
