@@ -120,9 +120,6 @@ def test_errors_of_a_spline_are_those_of_its_end_where_hardly_any_row_has_an_eve
 
     seen = []
     monkeypatch.setattr(fit, "newton_errors", begun)
-    typical = np.median([ratios(seed) for seed in range(5)], axis=0)  # Of one fit .6 to 2.8.
-    assert (typical > 1).all()
-    assert (typical < 1.25).all()
+    assert all(0.8 < ratio < 1.25 for seed in range(3) for ratio in ratios(seed))
     monkeypatch.setattr(fit, "is_flatter", lambda rounds: False)
-    least = np.median([ratios(seed) for seed in range(5)], axis=0)
-    assert least.max() < 0.9
+    assert ratios(0).max() < 0.8

@@ -138,11 +138,10 @@ def test_a_generous_limit_of_rows_leaves_something_to_tell():
     """Four loud steps had errors four to seven times as large; one slope in six is not told."""
     asked = {"levels": {"y": [0, 1, 2]}, "unit": "who", "max_rows": 60}
     data, errors, away = persons(20_000, 5), [], []
-    for seed in range(16):
+    for seed in range(8):
         fit = dpreg.dp_ordinal("y ~ x", data, 1.0, 1e-6, rng=seed, **asked)
-        errors.append(fit.bse.to_numpy() if fit.released else np.full(3, np.nan))
-        if fit.released:
-            away.append((fit.estimates - [0.5, -1.0, 0.5]) / fit.bse.to_numpy())
+        errors.append(fit.bse.to_numpy())
+        away.append((fit.estimates - [0.5, -1.0, 0.5]) / fit.bse.to_numpy())
     assert np.nanmedian(errors, axis=0).max() < 0.02
     assert np.isnan(errors).mean() < 0.25
     assert np.nanmax(np.abs(away)) < 4

@@ -139,12 +139,9 @@ def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
 
 def test_regression_has_an_error_where_levels_of_factors_are_rare():
     """Errors of levels were lengthened one by one, and with them a rare reference was not known."""
-    errors = [
-        dpreg.dp_effect("y ~ a + b", stops(20_000, 1 + seed), 1.0, treatment="t",
-                        family="binomial", method="regression", rng=seed).se
-        for seed in range(5)
-    ]  # fmt: skip
-    assert np.median(errors) < 0.02
+    fit = dpreg.dp_effect("y ~ a + b", stops(20_000, 1), 1.0, treatment="t", family="binomial",
+                          method="regression", rng=0)  # fmt: skip
+    assert fit.se < 0.02
 
 
 OUTCOMES = [("gaussian", sm.families.Gaussian()), ("binomial", sm.families.Binomial())]

@@ -294,4 +294,4 @@ def test_two_columns_with_values_in_the_same_rows_may_go_together():
     missed = np.abs(np.array(missed))
     assert np.isfinite(missed).mean() > 0.8
     assert (missed[np.isfinite(missed)] < 1.96).mean() > 0.75
-    assert (missed > 4).sum() < 3  # Of 120 19, and 2 now.
+    assert np.nanmax(missed) < 4
