@@ -375,7 +375,10 @@ def test_integers_that_arrow_does_not_have_are_no_numbers():
 
 
 @pytest.mark.parametrize("write", [str, lambda text: [text]])
-@pytest.mark.parametrize("text", ["y,x\n1.25,0.5\n", '{"x": [' + "1.25, " * 100 + "1]}", "1.25\0"])
+@pytest.mark.parametrize(
+    "text",
+    ["y,x\n1.25,0.5\n", "[" + "1.25, " * 100 + "1]", "1.25\0", '{"x": [1.25]}', "<td>1.25</td>"],
+)
 def test_the_text_of_a_table_is_no_path_and_is_not_repeated(write, text):
     """The message had each record in it."""
     with pytest.raises(SchemaError, match="not the text of a table") as error:

@@ -12,8 +12,8 @@ from dpreg.base.later import ds, pa
 from dpreg.data.schema import no_column
 from dpreg.data.source import RowSource
 
-# No file system has longer names.
-_LONGEST = 255
+# No file system has longer names, and names hardly have these marks, as CSV, JSON and HTML do.
+_LONGEST, _MARKS = 255, '\n\r\0"<'
 
 
 def open_source(data: Any) -> RowSource:
@@ -50,7 +50,7 @@ def _name(path: str | os.PathLike[str]) -> str:
     """Return the name of a file; refuse the text of a table, and do not repeat what is in it."""
     name = os.fsdecode(path)
     longest = max(len(part.encode(errors="replace")) for part in name.split(os.sep))
-    if longest > _LONGEST or any(mark in name for mark in "\n\r\0"):
+    if longest > _LONGEST or any(mark in name for mark in _MARKS):
         raise SchemaError(
             "data",
             "must be a table or the path of a Parquet file, not the text of a table",
