@@ -143,10 +143,10 @@ def beginning(
         # slopes missed by seven errors where one row in a hundred was.
         taken = scale * turn[:, here] + np.outer(left_out.sum(axis=1), part)
         turned, doubt, beside = taken @ group.root, noise / part, group.beside
-        sets = [(at, np.array(0.0))]
+        sets = [(at, 0.0)]
         for of, products in found.crossed:
             if np.array_equal(of, group.places):
-                sets.append((products, np.array(_CROSSED)))
+                sets.append((products, _CROSSED))
         for places, rough in sets:
             kept, told[places] = places[here], here
             change[:, kept] = rows[:, places] @ turned
@@ -236,7 +236,10 @@ class _Group:
         .82 and .85 of the intervals of two columns with values in the same 5% of rows covered,
         40 samples of 20,000 rows.
         """
-        rough, size = self.rough[self.told], np.sqrt(np.diag(self.moments))
+        rough = self.rough[self.told]
+        if not rough.any():
+            return np.zeros((len(rough), len(rough)))
+        size = np.sqrt(np.diag(self.moments))
         shared = self.joint[np.ix_(self.told, self.told)] / np.outer(size, size)
         apart = np.where(np.add.outer(rough, rough) > 0, 2 * (_FOLLOWS * shared) ** 2, 0.0)
         np.fill_diagonal(apart, rough**2)
