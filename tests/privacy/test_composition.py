@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -332,3 +333,12 @@ def test_costs_are_a_lattice():
     for a, b in itertools.product(costs, repeat=2):
         assert a.within(a.or_else(b))
         assert a.within(a + b)
+
+
+def test_a_certificate_as_plain_data_is_what_dataclasses_make_of_it():
+    data = {"x": np.linspace(0, 1, 50), "y": np.linspace(0, 1, 50)}
+    privacy = dpreg.dp_lm("y ~ x", data, 1.0, bounds={"x": (0, 1), "y": (0, 1)}, rng=1).privacy
+    found = privacy.to_dict()
+    assert found == {"claim": privacy.claim, **dataclasses.asdict(privacy)}
+    found["request"]["bounds"]["x"] = None  # A copy.
+    assert privacy.request["bounds"]["x"] is not None
