@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpreg.base.arrays import Doubles, Integers
+from dpreg.estimation.newton.matrix_errors import MatrixErrors
 from dpreg.estimation.releases.spectrum import without_spread
 
 Mask = NDArray[np.bool_]
@@ -43,6 +44,10 @@ class Moments:
     levels: Mask  # Shape (k,): coordinates of levels.
     # Shape (k, k): of the variance, what is noise in `matrix`, and not doubt of what is expected.
     noise: Doubles | float = 0.0
+    # Errors, but for what `variance` has grown by since; None: those of entries have nothing to do
+    # with others, as is said where there are no levels: else .948 for .955 of slopes of 15 real
+    # tables of 20,000 rows covered, .911 for .942 of those of 54 columns.
+    errors: MatrixErrors | None = None
 
     def seen(self, matrix: Doubles, variance: Doubles) -> Moments:
         """Take in noisy second moments.
@@ -53,6 +58,9 @@ class Moments:
         correlations are seen to be; hardly at all where it differs by far more.  With `_apart` for
         all of them .876 for .926 of the intervals of sixteen models with factors covered, 2,000
         rows of each, and 131 for 16 of 5,208 coefficients were off by more than four errors.
+        Where there are levels, what coordinates were stretched by counts: without `_along` .920 for
+        .941 of those intervals covered, and 14 for 5 of 3,472 were off; .76 for .97 covered where
+        levels explain most of a regressor.
         Shrunken as products with the response are, one of nearly 1, of a level with its product
         with a year, was taken for .9, and what is left of the two for seen: one of four logistic
         fits of 20,000 rows missed by hundreds of errors; with a power of 2 for 4, two of 150.
@@ -74,12 +82,44 @@ class Moments:
         clear = 1 - (1 - shrunken(matrix - self.matrix, both)) ** 4
         weight = np.where(level, np.maximum(usual, clear), np.where(known, usual, 1.0))
         vague = ~level | (before > 2 * _VAGUE**2)
-        return Moments(
-            self.matrix + weight * (matrix - self.matrix),
-            weight * variance,
-            self.levels,
-            (1 - weight) ** 2 * self._noises + np.where(vague, weight**2 * variance, 0.0),
-        )
+        noise = (1 - weight) ** 2 * self._noises + np.where(vague, weight**2 * variance, 0.0)
+        if self.errors is not None:
+            found, errors = self._along(self.errors, matrix, variance)
+            noise = np.minimum(noise, errors.entries)
+            return Moments(found, errors.entries, self.levels, noise, errors)
+        found = self.matrix + weight * (matrix - self.matrix)
+        return Moments(found, weight * variance, self.levels, noise)
+
+    def _along(
+        self, errors: MatrixErrors, matrix: Doubles, variance: Doubles
+    ) -> tuple[Doubles, MatrixErrors]:
+        """Return second moments, and their errors, where these count by their noise.
+
+        Where coordinates were stretched, most errors are along few directions: of the response of
+        a level, or of a regressor that levels explain.  There the noise of what is known and of
+        what is seen have nothing to do with others; in coordinates in which the latter is not the
+        same for all, a level of 1% of 20,000 rows was off by ten errors.
+        """
+        quiet, loud = np.diag(variance) ** -0.25, np.diag(errors.variance) ** 0.25
+        turn = np.linalg.svd(loud[:, None] * errors.by * quiet)[2].T
+        vectors, back = quiet[:, None] * turn, turn.T / quiet
+        first, second = self._between(vectors), (vectors**2).T @ variance @ vectors**2
+        weight = first / np.maximum(first + second, np.finfo(float).tiny)
+        moved = back.T @ (weight * (vectors.T @ (matrix - self.matrix) @ vectors)) @ back
+        return self.matrix + moved, MatrixErrors(back, weight * second)
+
+    def _between(self, vectors: Doubles) -> Doubles:
+        """Return variances of errors between vectors, shape (k, m)."""
+        squares = vectors**2
+        grown = np.asarray(squares.T @ self.grown @ squares)
+        return grown if self.errors is None else grown + self.errors.between(vectors)
+
+    @property
+    def grown(self) -> Doubles:
+        """What `variance` has beside `errors`."""
+        if self.errors is None:
+            return self.variance
+        return np.maximum(self.variance - self.errors.entries, 0.0)
 
     def doubted(self, hidden: Doubles) -> Moments:
         """Return them as if each entry of a level may be wrong by what some directions have of it.
@@ -97,7 +137,7 @@ class Moments:
     def of_levels(self) -> Moments:
         """Return what is known of levels: nothing is of others."""
         level = self.levels[:, None] | self.levels
-        return replace(self, variance=np.where(level, self.variance, np.inf))
+        return replace(self, variance=np.where(level, self.variance, np.inf), errors=None)
 
     @property
     def _noises(self) -> Doubles:
@@ -110,16 +150,17 @@ class Moments:
 
     def along(self, vectors: Doubles) -> Doubles:
         """Return the deviation of the error of second moments along vectors of length 1."""
-        squares = vectors**2
-        return np.asarray(np.sqrt((squares * (self.variance @ squares)).sum(axis=0)))
+        return np.asarray(np.sqrt(np.diag(self._between(vectors))))
 
     def turned(self, by: Doubles, levels: Mask | None = None) -> Moments:
         """Return them in coordinates times `by`, where those of levels are 1."""
         levels = self.levels if levels is None else levels
-        variance = np.asarray((by**2).T @ self.variance @ by**2)
         noise = np.asarray((by**2).T @ self._noises @ by**2)
         matrix = np.where(levels[:, None] | levels, np.eye(len(levels)), by.T @ self.matrix @ by)
-        return Moments(matrix, variance, levels, noise)
+        errors = None
+        if self.levels.any():
+            errors = (self.errors or MatrixErrors.of_entries(self.variance)).turned(by)
+        return Moments(matrix, self._between(by), levels, noise, errors)
 
     def apart(self, places: Integers) -> Moments:
         """Return them as if these coordinates had nothing to do with others."""

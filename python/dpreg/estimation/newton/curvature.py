@@ -188,4 +188,5 @@ def _as_dense(before: Moments, seen: Doubles) -> Moments:
         before,
         matrix=mean * np.where(both, np.eye(width), before.matrix),
         variance=(_HETEROGENEOUS * mean) ** 2 * (2 - np.eye(width)),
+        errors=None,
     )

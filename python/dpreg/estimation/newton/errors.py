@@ -84,7 +84,7 @@ def _doubted(fit: Fit) -> Doubles:
     of intervals of quantiles of eight tables of 20,000 rows covered.
     """
     times = 3 if fit.model.family.level is not None else 0
-    return np.asarray(np.sqrt(1 + times * np.diag(fit.path.doubt)))
+    return np.asarray(np.sqrt(1 + times * np.diag(fit.path.doubt.entries) / 2))
 
 
 def _hidden(model: Linearised, dispersion: float) -> Doubles:

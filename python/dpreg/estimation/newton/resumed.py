@@ -205,7 +205,7 @@ def start_from(
         unseen=ended.unseen,
         theta=ended.theta,
         residual=residual,
-        deviation=np.sqrt(2 * path.doubt),
+        deviation=np.sqrt(path.doubt.entries),
         sizes=ended.sizes,
         longest=longest,
         units=scales.units,

@@ -227,4 +227,5 @@ class Rounds:
     def variance(self) -> Doubles:
         """Of each entry of the coefficients, where the path has come to."""
         last = self.path.observations[-1]
-        return np.asarray(last.deviation**2 + self.path.doubt @ last.score**2 / len(last.score))
+        wrong = self.path.doubt.apart(last.score)
+        return np.asarray(last.deviation**2 + wrong / len(last.score))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from dpreg.base.arrays import Doubles, Flags
+from dpreg.estimation.newton.matrix_errors import MatrixErrors
 from dpreg.estimation.releases.spectrum import symmetric_root
 
 # Standard deviation of what shortened scores add to an entry of the curvature.
@@ -64,12 +65,13 @@ class Path:
     """Scores so far, and the curvature as they have it.
 
     Scores are `curvature` times the way to the root, and noise.  The curvature is 1 at first, up to
-    independent errors of variance `doubt` in its entries, and each pair of scores corrects it along
-    their difference, by what is expected of it given that (a secant step with noise).
+    independent errors, and each pair of scores corrects it along their difference, by what is
+    expected of it given that (a secant step with noise).
 
     sizes: shape (w,): what coordinates were multiplied by where rows were added up: noise in
         entries of scores goes as their inverse.
-    doubt: shape (w, w): variance of each entry, from noise.
+    doubt: shape (w, w): variance of errors of each entry, half of it on the diagonal.
+    along: errors of the curvature beside those.
     start: shape (w,): where the first score is to be taken.
     bent: the curvature changes by this share over a step of length 1.
     still: a difference of scores says nothing after a step that is shorter than this.
@@ -99,24 +101,29 @@ class Path:
         bent: float = 0.0,
         still: float = 0.0,
         told: Flags | None = None,
+        along: MatrixErrors | None = None,
     ) -> None:
         self.curvature = np.eye(len(sizes))
         self._bent, self._still, self._squares = bent, still, sizes**2
         self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
-        self._first, self._surprises = doubt + _BENT**2, list[float]()
+        entries = 2 * (doubt + _BENT**2)
+        self._first = MatrixErrors.of_entries(entries) if along is None else along.beside(entries)
+        self._surprises, self._along = list[float](), along is not None
         self._measured = False  # The curvature was, where `theta` is.
         self._errors: Doubles | None = None  # Where `end` found them.
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
     @property
-    def doubt(self) -> Doubles:
-        """Variance of entries of the curvature, from noise and as differences of scores say."""
+    def doubt(self) -> MatrixErrors:
+        """Errors of the curvature, from noise and as differences of scores say."""
         surprise = sum(self._surprises) / len(self._surprises) if self._surprises else 0.0
         return self._doubted(surprise)
 
-    def _doubted(self, surprise: float) -> Doubles:
-        return np.minimum(max(surprise, 1.0) * self._first, np.maximum(self._first, _MOST))
+    def _doubted(self, surprise: float) -> MatrixErrors:
+        first = self._first.variance
+        most = np.maximum(first, 2 * _MOST)
+        return replace(self._first, variance=np.minimum(max(surprise, 1.0) * first, most))
 
     @property
     def inverse(self) -> Doubles:
@@ -127,7 +134,7 @@ class Path:
     def ahead(self) -> float:
         """What doubt of the curvature makes of the way from the last score to `theta`, an entry."""
         way = self.curvature @ (self.theta - self.observations[-1].at)
-        return math.sqrt(float(self._squares @ self.doubt @ way**2)) / max(len(way), 1)
+        return math.sqrt(float(self._squares @ self.doubt.apart(way))) / max(len(way), 1)
 
     @property
     def unsettled(self) -> NDArray[np.bool_]:
@@ -144,7 +151,11 @@ class Path:
     def variance(self) -> Doubles:
         """Of each entry of the score at `theta`, but for sampling error."""
         left = self.weights @ self._ways(self.theta)
-        return np.asarray(self.weights**2 @ self._noise + self.doubt @ left**2)
+        known = np.asarray(self.weights**2 @ self._noise + self.doubt.apart(left))
+        # The root is as far from `theta`, too.  Without it .910 for .930 of slopes of 54 columns of
+        # 20,000 rows covered, and 7 for 5 of 3,472 coefficients of models with factors were off by
+        # more than four errors; where there are no levels .967 for .955 covered with it.
+        return known + self.doubt.apart_of(known) if self._along else known
 
     @property
     def errors(self) -> Doubles:
@@ -210,7 +221,7 @@ class Path:
             found = (weights * targets).sum(axis=0)
         left = inverse.T @ (held * (weights * (found - at)).sum(axis=0))
         known = (inverse.T * (weights**2 * wrong).sum(axis=0)) @ inverse
-        self._errors = known + np.diag(self.doubt @ left**2)
+        self._errors = known + np.diag(self.doubt.apart(left))
         self.curvature, self.theta = curvature, basis @ found
 
     def add(self, seen: Observation) -> None:
@@ -228,16 +239,17 @@ class Path:
         length, square = float(step @ step), float(fallen**2 @ (1 / noise))
         if not length > self._still**2:  # next to the same place: nothing is said of the curvature
             return
-        wrong = self._first @ step**2 + np.diag(self._first) * step**2
+        wrong = np.diag(self._first.times(step))
         surprise = (square - width) / float(wrong @ (1 / noise))
         # What is not clear, as after a short step, would be most of what is said of the curvature.
         if square <= special.chdtri(width, _BY_CHANCE):
             surprise = 0.0
-        doubt = np.maximum(self.doubt, self._doubted(surprise))
-        spread = np.diag(doubt @ step**2 + noise) + doubt * np.outer(step, step)
-        moved = doubt * np.outer(np.linalg.solve(spread, fallen), step)
+        doubt, more = self.doubt, self._doubted(surprise)
+        doubt = replace(doubt, variance=np.maximum(doubt.variance, more.variance))
+        spread = doubt.times(step) + np.diag(noise)
+        moved = doubt.likely(np.asarray(np.linalg.solve(spread, fallen)), step)
         moved[self._told[:, None] | self._told] = 0.0
-        values, vectors = np.linalg.eigh(self.curvature + moved + moved.T)
+        values, vectors = np.linalg.eigh(self.curvature + moved)
         least = min(_LEAST, float(np.linalg.eigvalsh(self.curvature)[0]))
         self.curvature = (vectors * np.maximum(values, least)) @ vectors.T
         self._surprises.append(surprise)
@@ -255,14 +267,14 @@ class Path:
         """Weigh where the scores lead by what is wrong with them: noise, limits and curvature."""
         width, inverse = len(self._squares), self.inverse
         noise = self._noise @ self._squares / width
-        doubt = self._squares @ self.doubt / width
+        doubt = self.doubt.added(self._squares) / width
         targets = np.array([seen.at + inverse @ seen.score for seen in self.observations])
         self.theta = targets[-1]
         for _ in range(_AGAIN):
             ways = self._ways(self.theta)
             far = np.array([((self.theta - seen.at) ** 2).sum() for seen in self.observations])
             changed = self._bent**2 * far * (ways**2 @ self._squares) / width
-            wrong = doubt * ways @ ways.T + np.diag(noise + changed)
+            wrong = ways @ doubt @ ways.T + np.diag(noise + changed)
             size = np.sqrt(np.diag(wrong))
             alike = wrong / np.outer(size, size) + 1e-9 * np.eye(len(size))
             weights = np.maximum(np.linalg.solve(alike, 1 / size) / size, 0.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.newton.coordinates import Whitening, shrunken
+from dpreg.estimation.newton.coordinates import Moments, Whitening, shrunken
 from dpreg.estimation.newton.hidden_directions import (
     constant_sums,
     farthest,
@@ -178,7 +178,7 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     moments = before.moments.doubted(last.alike).seen(gram[:width, :width], doubt)
     least = _SMALL_SEEN if small else _SEEN
     untold = unseen(moments, before, table.untold, least)
-    measured = replace(before.moments, matrix=gram[:width, :width], variance=doubt)
+    measured = Moments(gram[:width, :width], doubt, before.levels)
     moments = moments.apart(untold).without(not_seen(table.sums, before, measured, least))
     values, vectors = np.linalg.eigh(moments.matrix)
     # Noise of others has not spread what is apart: pulled to these, columns that were not seen were
