@@ -126,12 +126,13 @@ def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
     for seed in range(8):
         fit = dpreg.dp_effect("y ~ a + b", stops(n, 1 + seed), 1.0, treatment="t",
                               family="binomial", rng=seed)  # fmt: skip
-        off.append((fit.effect - truth) / fit.se)
-        said.append("interval longer" in " ".join(fit.notes))
-        errors.append(fit.se)
+        if fit.released:
+            off.append((fit.effect - truth) / fit.se)
+            said.append("interval longer" in " ".join(fit.notes))
+            errors.append(fit.se)
+    assert len(errors) >= (7 if n == 5000 else 8)
     assert np.median(errors) < (0.035 if n == 5000 else 0.007)
-    # One of 5,000 rows is three times as long: what levels of few rows have in common is hidden.
-    assert np.sort(errors)[-2] < (0.07 if n == 5000 else 0.01)
+    assert np.max(errors) < (0.07 if n == 5000 else 0.01)
     assert np.isfinite(off).all()
     assert np.abs(off).max() < 3
     assert any(said) == (n == 5000)

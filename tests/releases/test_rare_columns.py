@@ -213,5 +213,5 @@ def test_a_rare_column_may_follow_another():
         y = 1 + 0.5 * x + k + rng.standard_normal(5_000)
         fit = dpreg.dp_lm("y ~ x + k", {"y": y, "x": x, "k": k}, 1.0, 1e-6, rng=seed)
         missed.extend((fit.params[["x", "k"]] - [0.5, 1.0]) / fit.bse[["x", "k"]])
-    assert np.isnan(missed).mean() < 0.1
+    assert np.isnan(missed).sum() <= 4  # Of 40.
     assert (np.abs(missed) > 4).mean() < 0.06

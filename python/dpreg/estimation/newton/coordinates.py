@@ -59,8 +59,9 @@ class Moments:
         all of them .876 for .926 of the intervals of sixteen models with factors covered, 2,000
         rows of each, and 131 for 16 of 5,208 coefficients were off by more than four errors.
         Where there are levels, what coordinates were stretched by counts: without `_along` .920 for
-        .941 of those intervals covered, and 14 for 5 of 3,472 were off; .76 for .97 covered where
-        levels explain most of a regressor.
+        .945 of those intervals covered, and 14 for 7 of 3,472 were off; .76 for .98 covered where
+        levels explain most of a regressor.  With it for all entries, a level of 180 of 60,000 rows,
+        which was counted, was lost, and all errors, in one of twelve fits.
         Shrunken as products with the response are, one of nearly 1, of a level with its product
         with a year, was taken for .9, and what is left of the two for seen: one of four logistic
         fits of 20,000 rows missed by hundreds of errors; with a power of 2 for 4, two of 150.
@@ -83,12 +84,16 @@ class Moments:
         weight = np.where(level, np.maximum(usual, clear), np.where(known, usual, 1.0))
         vague = ~level | (before > 2 * _VAGUE**2)
         noise = (1 - weight) ** 2 * self._noises + np.where(vague, weight**2 * variance, 0.0)
-        if self.errors is not None:
-            found, errors = self._along(self.errors, matrix, variance)
-            noise = np.minimum(noise, errors.entries)
-            return Moments(found, errors.entries, self.levels, noise, errors)
-        found = self.matrix + weight * (matrix - self.matrix)
-        return Moments(found, weight * variance, self.levels, noise)
+        found, left = self.matrix + weight * (matrix - self.matrix), weight * variance
+        if self.errors is None:
+            return Moments(found, left, self.levels, noise)
+        along, errors = self._along(self.errors, matrix, variance)
+        better = errors.entries < left
+        left = np.where(better, errors.entries, left)
+        short = (np.diag(left) / np.diag(errors.entries)) ** 0.25
+        errors = replace(errors, by=errors.by * short)
+        noise = np.minimum(noise, left)
+        return Moments(np.where(better, along, found), left, self.levels, noise, errors)
 
     def _along(
         self, errors: MatrixErrors, matrix: Doubles, variance: Doubles
