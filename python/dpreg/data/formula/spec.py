@@ -209,18 +209,21 @@ class FormulaSpec:
         Incomplete rows are dropped.  A row is complete when each variable is present, within its
         levels, and each number that comes out is finite.
         """
-        as_read = self._as_read(response=response)
-        columns, complete = self._columns(batch, as_read, response=response)
-        if as_read:
+        columns, complete = self._columns(batch, response=response)
+        evaluated = not self._as_read or (response and not self._lefts)
+        frame = pd.DataFrame(columns if evaluated else {}, index=range(batch.rows))
+        if self._as_read:
             named = [columns[self._rights[place]] for place in self._places]
             X, finite = _core.side_by_side(named, batch.rows)
-            y = columns[self._lefts[0]] if response else None
             complete &= finite
         else:
-            frame = pd.DataFrame(columns, index=range(batch.rows))
             X = self._evaluate(self._right, frame)[:, self._places]
-            y = self._evaluate(self._left, frame)[:, 0] if response else None
             complete &= np.isfinite(X).all(axis=1)
+        y = None
+        if response and self._lefts:
+            y = columns[self._lefts[0]]
+        elif response:
+            y = self._evaluate(self._left, frame)[:, 0]
         if response and self.weights is not None:
             weights = usable_weights(batch.cells[self.weights].numbers())
             X = np.column_stack([X, weights])
@@ -229,21 +232,19 @@ class FormulaSpec:
             complete &= np.isfinite(y)
         return Rows.of(X, y, complete)
 
-    def _as_read(self, *, response: bool) -> bool:
-        """Whether all columns that are made are columns of numbers of the data."""
-        regressors = self._rights.keys() >= set(self._places)
-        return regressors and (bool(self._lefts) or not response)
+    @property
+    def _as_read(self) -> bool:
+        """Whether all columns of X that are made are columns of numbers of the data."""
+        return self._rights.keys() >= set(self._places)
 
-    def _columns(
-        self, batch: Batch, as_read: bool, *, response: bool
-    ) -> tuple[dict[str, Any], Flags]:
+    def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], Flags]:
         """Convert the columns that are needed; say which rows have all of them.
 
-        Of those that are taken `as_read`, it is found out when they are put together.
+        Of those that are taken as they are read, it is found out when they are put together.
         """
         needed = set(self.needed(response=response))
-        made = {self._rights[place] for place in self._places} if as_read else set()
-        if as_read and response:
+        made = {self._rights[place] for place in self._places} if self._as_read else set()
+        if response and self._lefts:
             made.add(self._lefts[0])
         complete = np.ones(batch.rows, dtype=bool)
         columns: dict[str, Any] = {}
