@@ -41,6 +41,28 @@ def encoded(spec: Any, frame: Any, *, learn: bool = False) -> Any:
     )
 
 
+def dummies(matrix: Any, schema: Schema) -> dict[int, tuple[str, int]]:
+    """Return which columns of the matrix of `probe` are 1 where a column of levels has one of them.
+
+    They are of terms that read no other column, so that the first rows, which show each level once,
+    say what any row has.
+    By place: the name of that column, and the place of the level.
+    """
+    found, first = {}, 0
+    for structure in matrix.model_spec.structure:
+        last = first + len(structure.columns)
+        variables = {v for factor in factors_of([structure.term]) for v in factor.variables}
+        name = variables.pop() if len(variables) == 1 else ""
+        levels = schema[name].levels if name in schema else None
+        for place in range(first, last) if levels else ():
+            values = np.asarray(matrix.iloc[: len(levels or ()), place], dtype=np.float64)
+            (here,) = np.nonzero(values)
+            if len(here) == 1 and values[here[0]] == 1:
+                found[place] = name, int(here[0])
+        first = last
+    return found
+
+
 def ranges_of(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
     """Return limits of the columns that are made of declared levels or of a basis alone."""
     return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors)}
