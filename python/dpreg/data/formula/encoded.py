@@ -41,6 +41,12 @@ def encoded(spec: Any, frame: Any, *, learn: bool = False) -> Any:
     )
 
 
+def has_calls(side: Any) -> bool:
+    """Whether a term is anything else than columns of the data and their products."""
+    factors = (factor for structure in side.structure for factor in structure.term.factors)
+    return any(factor.eval_method.value not in ("lookup", "literal") for factor in factors)
+
+
 def dummies(matrix: Any, schema: Schema) -> dict[int, tuple[str, int]]:
     """Return which columns of the matrix of `probe` are 1 where a column of levels has one of them.
 
@@ -63,21 +69,35 @@ def dummies(matrix: Any, schema: Schema) -> dict[int, tuple[str, int]]:
     return found
 
 
-def ranges_of(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
-    """Return limits of the columns that are made of declared levels or of a basis alone."""
-    return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors)}
+def ranges_of(
+    right: Any, schema: Schema, regressors: Iterable[str], ones: dict[int, tuple[str, int]]
+) -> Ranges:
+    """Return limits of the columns that are made of declared levels or of a basis alone.
+
+    ones: as of `dummies`.
+    """
+    return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors, ones)}
 
 
-def _ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
+def _ranges_of_levels(
+    right: Any, schema: Schema, regressors: Iterable[str], ones: dict[int, tuple[str, int]]
+) -> Ranges:
     """Return limits of the columns that are made of declared levels alone.
 
     Their values are those of the coding, which is public: a dummy is 0 or 1.
     """
     found: Ranges = {}
+    last = 0
     for structure in right.structure:
+        first, last = last, last + len(structure.columns)
         factors = [str(f.expr) for f in structure.term.factors if f.eval_method.value != "literal"]
         kinds = [right.encoder_state[f][0].value for f in factors]
         if not factors or set(kinds) != {"categorical"}:
+            continue
+        if first < last and all(place in ones for place in range(first, last)):
+            column, _ = ones[first]
+            if 1 < len(schema[column].levels or ()) <= _LARGEST_GRID:
+                found |= dict.fromkeys(map(str, structure.columns), (0.0, 1.0))
             continue
         variables = {v for f in factors_of([structure.term]) for v in f.variables}
         crossed = grid(schema, regressors, variables)

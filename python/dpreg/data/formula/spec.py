@@ -26,6 +26,7 @@ from dpreg.data.formula.encoded import (
     categorical,
     dummies,
     encoded,
+    has_calls,
     probe,
     quiet,
     ranges_of,
@@ -109,8 +110,9 @@ class FormulaSpec:
             try:
                 built = [encoded(side, probe(self.schema), learn=True) for side in sides]
                 # What has the length of one table by chance has not that of another.
-                for side in sides:
-                    encoded(side, probe(self.schema, longer=3), learn=True)
+                for side, matrix in zip(sides, built, strict=True):
+                    if has_calls(matrix.model_spec):
+                        encoded(side, probe(self.schema, longer=3), learn=True)
             except Exception as error:
                 raise self._not_evaluated(str(error)) from None
         self._left, self._right = (matrix.model_spec for matrix in built)
@@ -161,7 +163,7 @@ class FormulaSpec:
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Limits of the columns of X that are made of declared levels or of a basis alone."""
-        return ranges_of(self._right, self.schema, self.regressors)
+        return ranges_of(self._right, self.schema, self.regressors, self._dummies)
 
     @property
     def data_bounds(self) -> dict[str, tuple[float, float]]:
