@@ -194,7 +194,7 @@ for name in ("choice worlds", "adassp"):
 # run that is stopped reports the pairs until then, and `--first` goes on from there.
 
 # %%
-replayed = replay(10, seed=1)
+replayed = replay(5, seed=1)
 print(replayed)
 assert replayed.holds
 

@@ -128,7 +128,7 @@ for eps in (0.05, 0.5):
         bounds = BOUNDS if name == "sis" else None
         runs = [
             dpreg.dp_select(FORMULA, diamonds, 4, eps, method=selector, bounds=bounds)
-            for _ in range(5)
+            for _ in range(3)
         ]
         values = sorted(explained(run.columns) for run in runs)
         print(f"eps {eps}, {name:10} R2 median {np.median(values):.3f}, "

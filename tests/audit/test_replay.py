@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("coarse_losses")
 
 # Of which `dpreg.audit.replay` is the function.
 MODULE = sys.modules["dpreg.audit.replay"]
-PAIRS = 60
+PAIRS = 40
 SEED = 20260101
 # Found within so few pairs; `make audit` tries all, and says how soon each is found.
 FEW = 40

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +10,6 @@ from scipy import stats
 
 from dpreg import _core, reference
 
-ROOT = Path(__file__).parents[2]
 SEED = 20260101
 
 
@@ -116,13 +112,3 @@ def test_theorem_4_2_has_another_limit(d, steps):
     assert stats.ttest_1samp(counts, printed).pvalue < 1e-6
     # The limit for d is T, where T - 1 is printed.
     assert expected_non_zeros(10**9, 50) == pytest.approx(50, rel=1e-6)
-
-
-@pytest.mark.slow
-def test_the_reproduction_runs():
-    script = ROOT / "vignettes" / "reproductions" / "khanna2025.py"
-    done = subprocess.run(
-        [sys.executable, str(script), "--quick"], capture_output=True, text=True, check=True
-    )
-    for title in ("Table 1", "Figure 4", "Theorem 4.2", "Sound RNM-Screen"):
-        assert f"## {title}" in done.stdout

@@ -70,7 +70,8 @@ def main(build: Path) -> int:
     html, doctrees = build / "html", build / "doctrees"
     for old in (html, doctrees):
         shutil.rmtree(old, ignore_errors=True)
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto"]
+    # In one process: of two, each has a copy of all pages, and both together take 16 s more.
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
     folders = ["-c", HERE, "-d", doctrees, source, html]
     return subprocess.run([*command, *folders], check=False).returncode
 

@@ -262,12 +262,21 @@ def test_yeo_johnson_agrees_with_scipy(power):
     assert np.isnan(yeo_johnson(np.array([np.nan]), power))[0]
 
 
-@pytest.mark.parametrize("formula", ["y ~ a + b", "y ~ 0 + `my col` + a", "y ~ b:b + a", "y ~ 1"])
-def test_columns_of_numbers_are_what_formulaic_makes_of_them(formula, frame, monkeypatch):
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "y ~ a + b", "y ~ 0 + `my col` + a", "y ~ b:b + a", "y ~ 1", "log(a) ~ b + k",
+        "y ~ k + o + a", "y ~ 0 + k + o", "y ~ C(o, contr.treatment('hi')) + I(k == 'u')",
+        "y ~ C(c, levels=[4, 5]) + C(k) + k:k",
+    ],
+)  # fmt: skip
+def test_columns_that_are_read_are_what_formulaic_makes_of_them(formula, frame, monkeypatch):
     odd = frame.assign(my_col=np.resize([0.0, -0.0, np.nan, np.inf, 5e-324, 1e308], len(frame)))
     odd["my col"] = odd.pop("my_col")
+    odd.loc[3:20:4, "k"] = None
     found = [rows(formula, odd)]
-    monkeypatch.setattr(FormulaSpec, "_as_read", lambda *anything, **more: None)
+    for columns in ("lookups", "dummies"):
+        monkeypatch.setattr(f"dpreg.data.formula.spec.{columns}", lambda *anything: {})
     found.append(rows(formula, odd))
     assert [part.kept.tolist() for part in found] == [found[0].kept.tolist()] * 2
     assert found[0].X.tobytes() == found[1].X.tobytes()

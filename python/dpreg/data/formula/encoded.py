@@ -41,21 +41,63 @@ def encoded(spec: Any, frame: Any, *, learn: bool = False) -> Any:
     )
 
 
-def ranges_of(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
-    """Return limits of the columns that are made of declared levels or of a basis alone."""
-    return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors)}
+def has_calls(side: Any) -> bool:
+    """Whether a term is anything else than columns of the data and their products."""
+    factors = (factor for structure in side.structure for factor in structure.term.factors)
+    return any(factor.eval_method.value not in ("lookup", "literal") for factor in factors)
 
 
-def _ranges_of_levels(right: Any, schema: Schema, regressors: Iterable[str]) -> Ranges:
+def dummies(matrix: Any, schema: Schema) -> dict[int, tuple[str, int]]:
+    """Return which columns of the matrix of `probe` are 1 where a column of levels has one of them.
+
+    They are of terms that read no other column, so that the first rows, which show each level once,
+    say what any row has.
+    By place: the name of that column, and the place of the level.
+    """
+    found, first = {}, 0
+    for structure in matrix.model_spec.structure:
+        last = first + len(structure.columns)
+        variables = {v for factor in factors_of([structure.term]) for v in factor.variables}
+        name = variables.pop() if len(variables) == 1 else ""
+        levels = schema[name].levels if name in schema else None
+        for place in range(first, last) if levels else ():
+            values = np.asarray(matrix.iloc[: len(levels or ()), place], dtype=np.float64)
+            (here,) = np.nonzero(values)
+            if len(here) == 1 and values[here[0]] == 1:
+                found[place] = name, int(here[0])
+        first = last
+    return found
+
+
+def ranges_of(
+    right: Any, schema: Schema, regressors: Iterable[str], ones: dict[int, tuple[str, int]]
+) -> Ranges:
+    """Return limits of the columns that are made of declared levels or of a basis alone.
+
+    ones: as of `dummies`.
+    """
+    return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors, ones)}
+
+
+def _ranges_of_levels(
+    right: Any, schema: Schema, regressors: Iterable[str], ones: dict[int, tuple[str, int]]
+) -> Ranges:
     """Return limits of the columns that are made of declared levels alone.
 
     Their values are those of the coding, which is public: a dummy is 0 or 1.
     """
     found: Ranges = {}
+    last = 0
     for structure in right.structure:
+        first, last = last, last + len(structure.columns)
         factors = [str(f.expr) for f in structure.term.factors if f.eval_method.value != "literal"]
         kinds = [right.encoder_state[f][0].value for f in factors]
         if not factors or set(kinds) != {"categorical"}:
+            continue
+        if first < last and all(place in ones for place in range(first, last)):
+            column, _ = ones[first]
+            if 1 < len(schema[column].levels or ()) <= _LARGEST_GRID:
+                found |= dict.fromkeys(map(str, structure.columns), (0.0, 1.0))
             continue
         variables = {v for f in factors_of([structure.term]) for v in f.variables}
         crossed = grid(schema, regressors, variables)

@@ -21,7 +21,16 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.base.errors import FormulaError
 from dpreg.base.later import pd
-from dpreg.data.formula.encoded import anything, categorical, encoded, probe, quiet, ranges_of
+from dpreg.data.formula.encoded import (
+    anything,
+    categorical,
+    dummies,
+    encoded,
+    has_calls,
+    probe,
+    quiet,
+    ranges_of,
+)
 from dpreg.data.formula.parse import check_widths, factors_of, lookups, parsed, schema_of
 from dpreg.data.formula.terms import read_factor
 from dpreg.data.roles import usable_weights
@@ -101,8 +110,9 @@ class FormulaSpec:
             try:
                 built = [encoded(side, probe(self.schema), learn=True) for side in sides]
                 # What has the length of one table by chance has not that of another.
-                for side in sides:
-                    encoded(side, probe(self.schema, longer=3), learn=True)
+                for side, matrix in zip(sides, built, strict=True):
+                    if has_calls(matrix.model_spec):
+                        encoded(side, probe(self.schema, longer=3), learn=True)
             except Exception as error:
                 raise self._not_evaluated(str(error)) from None
         self._left, self._right = (matrix.model_spec for matrix in built)
@@ -118,6 +128,7 @@ class FormulaSpec:
         self.names = tuple(name for name in columns if name != _INTERCEPT)
         self._places = [i for i, name in enumerate(columns) if name != _INTERCEPT]
         self._lefts, self._rights = (lookups(m.model_spec, self.schema) for m in built)
+        self._dummies = dummies(built[1], self.schema)
         if not columns or not formula.partition("~")[2].strip():
             problem = f"{formula!r} has nothing on its right-hand side"
             raise FormulaError(problem, "write 'y ~ x', or 'y ~ 1' for the mean alone")
@@ -152,7 +163,7 @@ class FormulaSpec:
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """Limits of the columns of X that are made of declared levels or of a basis alone."""
-        return ranges_of(self._right, self.schema, self.regressors)
+        return ranges_of(self._right, self.schema, self.regressors, self._dummies)
 
     @property
     def data_bounds(self) -> dict[str, tuple[float, float]]:
@@ -209,18 +220,19 @@ class FormulaSpec:
         Incomplete rows are dropped.  A row is complete when each variable is present, within its
         levels, and each number that comes out is finite.
         """
-        as_read = self._as_read(response=response)
-        columns, complete = self._columns(batch, as_read, response=response)
-        if as_read:
-            named = [columns[self._rights[place]] for place in self._places]
-            X, finite = _core.side_by_side(named, batch.rows)
-            y = columns[self._lefts[0]] if response else None
+        columns, complete = self._columns(batch, response=response)
+        if self._as_read:
+            made = [self._made(columns, place) for place in self._places]
+            X, finite = _core.side_by_side(made, batch.rows)
             complete &= finite
         else:
-            frame = pd.DataFrame(columns, index=range(batch.rows))
-            X = self._evaluate(self._right, frame)[:, self._places]
-            y = self._evaluate(self._left, frame)[:, 0] if response else None
+            X = self._evaluate(self._right, self._frame(columns, batch.rows))[:, self._places]
             complete &= np.isfinite(X).all(axis=1)
+        y = None
+        if response and self._lefts:
+            y = columns[self._lefts[0]]
+        elif response:
+            y = self._evaluate(self._left, self._frame(columns, batch.rows))[:, 0]
         if response and self.weights is not None:
             weights = usable_weights(batch.cells[self.weights].numbers())
             X = np.column_stack([X, weights])
@@ -229,38 +241,53 @@ class FormulaSpec:
             complete &= np.isfinite(y)
         return Rows.of(X, y, complete)
 
-    def _as_read(self, *, response: bool) -> bool:
-        """Whether all columns that are made are columns of numbers of the data."""
-        regressors = self._rights.keys() >= set(self._places)
-        return regressors and (bool(self._lefts) or not response)
+    @property
+    def _as_read(self) -> bool:
+        """Whether each column of X that is made is one of numbers, or says where one level is."""
+        return self._rights.keys() | self._dummies.keys() >= set(self._places)
 
-    def _columns(
-        self, batch: Batch, as_read: bool, *, response: bool
-    ) -> tuple[dict[str, Any], Flags]:
-        """Convert the columns that are needed; say which rows have all of them.
+    def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], Flags]:
+        """Convert the columns that are needed, levels to places; say which rows have all of them.
 
-        Of those that are taken `as_read`, it is found out when they are put together.
+        Of numbers that are taken as they are read, it is found out when they are put together.
         """
-        needed = set(self.needed(response=response))
-        made = {self._rights[place] for place in self._places} if as_read else set()
-        if as_read and response:
+        made = {self._rights[p] for p in self._places if p in self._rights and self._as_read}
+        if response and self._lefts:
             made.add(self._lefts[0])
         complete = np.ones(batch.rows, dtype=bool)
         columns: dict[str, Any] = {}
+        needed = set(self.needed(response=response))
         for name, column in self.schema.columns.items():
             if name not in needed:
-                if name in self._right.required_variables:
-                    # Read by the formula, but not for a column that is kept.
-                    columns[name] = anything(column, batch.rows)
-            elif column.levels is None:
+                continue
+            if column.levels is not None:
+                columns[name] = batch.cells[name].codes(column.levels)
+                complete &= columns[name] >= 0
+            else:
                 columns[name] = batch.cells[name].numbers()
                 if name not in made:
                     complete &= np.isfinite(columns[name])
-            else:
-                codes = batch.cells[name].codes(column.levels)
-                columns[name] = categorical(codes, column.levels)
-                complete &= codes >= 0
         return columns, complete
+
+    def _made(self, columns: dict[str, Any], place: int) -> Doubles:
+        """Return a column of X that is one of numbers, or says which level a row has."""
+        if place in self._rights:
+            return np.asarray(columns[self._rights[place]])
+        name, level = self._dummies[place]
+        return np.asarray(columns[name] == level, dtype=np.float64)
+
+    def _frame(self, columns: dict[str, Any], rows: int) -> pd.DataFrame:
+        """Return a table to evaluate; columns that the formula reads for none of X are anything."""
+        table: dict[str, Any] = {}
+        for name, column in self.schema.columns.items():
+            if name not in columns:
+                if name in self._right.required_variables:
+                    table[name] = anything(column, rows)
+            elif column.levels is None:
+                table[name] = columns[name]
+            else:
+                table[name] = categorical(columns[name], column.levels)
+        return pd.DataFrame(table, index=range(rows))
 
     def _evaluate(self, side: Any, frame: pd.DataFrame) -> Doubles:
         """Return the columns of a side; rows that raise an error are NaN, by themselves.

@@ -28,9 +28,6 @@ ALONE = 4.0
 _HALVES, _STEPS = 44, 8
 # So many steps are always looked at together: a sum over shapes has the same bits, however few.
 _LANES = 32
-# So many shapes at a time, which the cache of a processor holds: a tail takes a third less time
-# than with all of them at once.
-_TOGETHER = 128
 # No unit is farther out than so many times where the tail begins; without an end, limits of real
 # tables with a few outliers run away.
 _FARTHEST = 256.0
@@ -124,11 +121,12 @@ class NormTail:
         beyond = np.column_stack([shapes[:, ends], np.zeros(len(shapes))])
         shares = -np.diff(beyond)
         units = np.full(len(shapes), max(float(tail.sum()), deviation))
+        seen, squares = shares * tail, shares**2
         for _ in range(3):
             expected = units[:, None] * shares
             variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
-            fitted = (shares * tail / variance).sum(axis=1)
-            units = np.maximum(fitted / (shares**2 / variance).sum(axis=1), deviation)
+            fitted = (seen / variance).sum(axis=1)
+            units = np.maximum(fitted / (squares / variance).sum(axis=1), deviation)
         expected = units[:, None] * shares
         variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
         fit = ((tail - expected) ** 2 / variance + np.log(variance / deviation**2)).sum(axis=1)
@@ -156,15 +154,15 @@ class NormTail:
         reach = int((_widest() * units.max() > 1).sum())
         reach = min(-(-reach // _LANES) * _LANES, _HALVES * _STEPS)
         end, widths = int((self._limits <= most).sum()), np.diff(steps)[:reach] / 2
-        shapes = _shapes()[0][:, : reach + 1][likely]
-        over = np.empty((len(shapes), reach))  # from the last limit to the first
-        for first in range(0, len(shapes), _TOGETHER):
-            some = slice(first, first + _TOGETHER)
-            numbers = units[some, None] * shapes[some]
-            numbers[numbers <= 1] = 0.0
-            numbers[:, end:] = 0.0
-            parts = (numbers[:, 1:] + numbers[:, :-1]) * widths
-            np.cumsum(parts[:, ::-1], axis=1, out=over[some])
+        numbers = np.compress(likely, _by_step()[: reach + 1], axis=1)
+        numbers *= units
+        numbers *= numbers > 1
+        numbers[end:] = 0.0
+        over = numbers[1:] + numbers[:-1]
+        over *= widths[:, None]
+        for step in range(reach - 2, -1, -1):
+            over[step] += over[step + 1]
+        over = np.ascontiguousarray(over[::-1].T)  # from the last limit to the first
         expected, squared = np.zeros((2, len(steps)))
         expected[:reach] = self._start * np.einsum("i,ij->j", weights, over)[::-1]
         over *= over
@@ -297,6 +295,12 @@ def _shapes() -> tuple[Doubles, Doubles]:
                 shapes.extend((1 - share) * short + share * far for share in shares)
             prior.extend([-math.log(len(powers) * len(shares))] * len(powers) * len(shares))
     return np.array(shapes), np.array(prior)
+
+
+@cache
+def _by_step() -> Doubles:
+    """Return the shapes, one a column: sums over steps of all of them take a fifth of the time."""
+    return np.ascontiguousarray(_shapes()[0].T)
 
 
 @cache

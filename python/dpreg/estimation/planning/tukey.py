@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -215,6 +215,8 @@ _TAIL = (0.9, 0.75, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.075, 0.05, 0.04, 0.03, 0.02
          0.005, 0.002, 0.001)  # fmt: skip
 
 
+# Numbers of models are few, and those of most fits of a process the same: 50 ms of each.
+@lru_cache(maxsize=64)
 def release_law(
     models: int, dimension: int, epsilon: float, depth: int, *, shallowest: bool = False
 ) -> ReleaseLaw:
