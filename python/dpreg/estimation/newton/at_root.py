@@ -48,9 +48,10 @@ def is_flatter(rounds: Rounds) -> bool:
     """Whether to measure the curvature of events of 0 and 1 once more: see `Path.end`.
 
     Where means come near 0 along a part of a spline, rows there have hardly any.  Levels have that
-    of their groups, and columns may be flatter beside them too: with none where there are levels,
-    .94 for .96 of the intervals of five logistic models with factors covered, 5,000 rows at eps = 3
-    and 20,000 at 1, and sampling errors of a count were .7 of those of maximum likelihood.
+    of their groups, and others may be flatter beside them too: with none measured where there are
+    levels, .93 for .96 of the intervals of four logistic models with factors covered, 5,000 rows at
+    eps = 3 and 20,000 at 1, and sampling errors of a count with a large effect were .7 of those of
+    maximum likelihood.
     """
     path, found, noise = rounds.path, rounds.model.found, rounds.noise
     typical = float(found.sizes @ found.sizes)
@@ -75,15 +76,7 @@ def curvature_there(rounds: Rounds) -> Doubles:
     sums = rounds.rows.curvature(path.theta / found.sizes, limit)
     seen, deviation = noisy_products("curvature at the root", sums, limit, noise, mu)
     back = n * np.outer(found.sizes, found.sizes)
-    there, noisy = seen / back, deviation / back
-    own = np.ix_(~found.levels, ~found.levels)
-    after = blended(path.curvature[own], there[own], noisy[own])
-    if not found.levels.any():
-        return after
-    # Levels have that of their groups; what they share with others changes as these do.
-    turn = np.eye(len(back))
-    turn[own] = np.linalg.cholesky(after) @ np.linalg.inv(np.linalg.cholesky(path.curvature[own]))
-    return np.asarray(turn @ path.curvature @ turn.T)
+    return blended(path.curvature, seen / back, deviation / back)
 
 
 def followed_curvature(rounds: Rounds, share: float) -> Doubles:

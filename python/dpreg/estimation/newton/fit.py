@@ -273,12 +273,7 @@ def _rounds(
     newton(rounds, left_for_scores(begun))
     if not is_flatter(rounds):
         return with_products(rounds, top)
-    there = curvature_there(rounds)
-    if rounds.model.found.levels.any():
-        # Errors are by it.  Where it led, a level with four events in 4,000 rows went to -300.
-        rounds.path.curvature = there
-    else:
-        rounds.path.end(there)
+    rounds.path.end(curvature_there(rounds))
     return with_products(rounds, top, PRODUCTS / 2)
 
 
