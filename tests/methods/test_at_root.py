@@ -12,7 +12,6 @@ from unsealed import arrays_of, opened
 
 import dpreg
 from dpreg import _core
-from dpreg.base.families import BINOMIAL
 from dpreg.data.design import Design, Terms, Units
 from dpreg.estimation.newton import at_root, fit
 from dpreg.estimation.releases.quantised import MappedRows, Recipe, RowLoss
@@ -124,15 +123,3 @@ def test_errors_of_a_spline_are_those_of_its_end_where_hardly_any_row_has_an_eve
     assert all(0.8 < ratio < 1.25 for seed in range(3) for ratio in ratios(seed))
     monkeypatch.setattr(fit, "is_flatter", lambda rounds: False)
     assert ratios(0).max() < 0.8
-
-
-@pytest.mark.parametrize(("flat", "levels", "wanted"), [(1, 2, True), (2, 2, False), (1, 0, True)])
-def test_it_is_measured_where_columns_are_flatter_beside_levels_too(flat, levels, wanted):
-    """Without it sampling errors of a column were .7 of those of maximum likelihood."""
-    curvature = np.diag(np.where(np.arange(3) == flat, 0.5, 1.0))
-    found = SimpleNamespace(levels=np.arange(3) == (levels or 3), sizes=np.ones(3))
-    rounds = SimpleNamespace(
-        path=SimpleNamespace(curvature=curvature), noise=SimpleNamespace(rows=1, share=np.sqrt),
-        model=SimpleNamespace(found=found, family=BINOMIAL), units=20_000.0, steps_left=1,
-    )  # fmt: skip
-    assert bool(at_root.is_flatter(rounds)) == wanted
