@@ -144,6 +144,22 @@ def test_in_a_small_study_levels_that_are_not_told_are_left_out_if_few_rows_have
         assert not found.moments.levels.any()
 
 
+@pytest.mark.parametrize(
+    ("shares", "noise", "left_out"),
+    [
+        ((0.88, 0.12), 0.05, 0),
+        ((0.98, 0.02), 0.03, 1),
+        ((0.76, 0.12, 0.12), 0.05, 2),
+    ],
+)
+def test_a_single_level_that_many_rows_may_have_is_not_left_out(shares, noise, left_out):
+    """Rows of a unit count together: noise may be as large as the share of a common level."""
+    found, _ = begun(shares, table(shares, np.random.default_rng(5)), precision=1 / noise)
+    assert found.unseen.shape[1] == left_out
+    width = len(shares) + 1
+    assert found.change.shape == (width, width - left_out)
+
+
 def test_second_moments_of_columns_are_taken_as_they_are():
     rng = np.random.default_rng(6)
     seen = rng.standard_normal((4, 4))

@@ -43,3 +43,16 @@ def test_sampling_errors_of_few_persons_are_those_of_their_scores():
         fit = dpreg.dp_lm("y ~ x", data, 1.0, 1e-6, unit="person", max_rows=5, rng=seed)
         ratio.append(np.asarray(fit.sampling) / np.sqrt(4.2 / 600))
     assert np.nanmedian(ratio) > 0.65
+
+
+def test_a_refusal_says_how_many_rows_a_unit_may_have():
+    """Noise is that many times as large, so the noisy number of rows says little."""
+    rng = np.random.default_rng(1)
+    data = {"y": rng.standard_normal(200), "x": rng.standard_normal(200)}
+    data["p"] = np.repeat(np.arange(20.0), 10)
+    said = dpreg.dp_lm("y ~ x", data, 0.2, 1e-6, unit="p", max_rows=10, rng=1).summary()
+    assert "(at most 10 per unit)" in " ".join(str(said).split())
+    assert "a smaller max_rows" in " ".join(str(said).split())
+    alone = dpreg.dp_lm("y ~ x", data, 0.2, 1e-6, rng=1).summary()
+    assert "per unit" not in str(alone)
+    assert "max_rows" not in str(alone)

@@ -61,7 +61,18 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         (("unit",), ("write ", Argument("budget"), " with one stratum of a budget's partition()")),
     ),
     "level": (("alpha",), ("write ", Setting("alpha", 0.1), " for intervals of 90%")),
-    "alpha": (("inference",), "pass it to a method of the result: summary(alpha=0.1)"),
+    "alpha": (("inference",), (
+        "pass it to a method of the result: summary(alpha=0.1); of negative binomial counts it is ",
+        Setting(
+            "family", Options("family", "negativebinomial", "NegativeBinomial", {"alpha": 0.5})
+        ),
+    )),
+    **dict.fromkeys(("q", "tau", "quantile", "quantiles"), (("family",), (
+        "write ", Setting("family", Options("family", "quantile", "Quantile", {"q": 0.9})),
+    ))),
+    **dict.fromkeys(("instrument", "instruments"), (("treatment",), (
+        "there is no such estimator; two-stage least squares is dp_moments(...).iv()"))),
+    "estimand": (("treatment",), "leave it out: the effect is the average in all rows"),
     **dict.fromkeys(
         ("conf_level", "confidence", "confidence_level"),
         (("inference", "alpha"), "for intervals of 90% write alpha=0.1, in a method of the result: "

@@ -331,13 +331,18 @@ def with_scales(
 
 def response_not_found(scales: Scales, noise: GaussianReleases, composition: str) -> Declined:
     """Return the outcome of a fit if the scale of the response is not estimable."""
+    rows, fewer = f"about {counted(round(scales.units), 'row')}", tuple[str | Argument, ...]()
+    if noise.rows > 1:
+        rows += f" (at most {noise.rows} per unit)"
+        fewer = ("a smaller ", Argument("max_rows"), ", ")
     return Declined(
-        reason=f"with about {counted(round(scales.units), 'row')}, this eps is too small to "
-        "estimate the scale of the response",
+        reason=f"with {rows}, this eps is too small to estimate the scale of the response",
         advice=(
             "give bounds of the response, ",
             Setting("bounds", _BOUNDED),
-            ", or use fewer columns, more rows or a larger ",
+            ", or use ",
+            *fewer,
+            "fewer columns, more rows or a larger ",
             Argument("eps"),
         ),
         units=scales.units,

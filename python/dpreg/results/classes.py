@@ -52,6 +52,7 @@ class OfClasses(StackedResults):
         levels: tuple[Level, ...] = self.classes.levels
         return levels
 
+    @hinted("predict", type="leave it out; the most probable class is predict(data).idxmax(axis=1)")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def predict(
         self,

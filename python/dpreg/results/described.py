@@ -70,11 +70,33 @@ _ABSENT = {
     **dict.fromkeys(("save", "dump"), ("to_json", "write Path(name).write_text(fit.to_json())")),
     "compare": ("conf_int", "write dpreg.compare([fit, other])"),
     **dict.fromkeys(("to_csv", "to_frame", "as_frame"), ("tidy", "write tidy(), a data frame")),
-    **dict.fromkeys(("ate", "att", "estimate"), ("effect", "write effect")),
-    **dict.fromkeys(("median", "median_survival"), ("quantile", "write quantile(0.5)")),
+    **dict.fromkeys(("ate", "estimate"), ("effect", "write effect")),
+    **dict.fromkeys(
+        ("att", "atet"),
+        ("effect", "effect is the average in all rows, not in those that were treated"),
+    ),
+    **dict.fromkeys(
+        ("concordance_index", "concordance_index_", "concordance"),
+        ("predict_survival", "dp_curve() releases it: write dp_curve(...).concordance()"),
+    ),
+    **dict.fromkeys(
+        ("predict_survival_function", "predict_cumulative_hazard", "survfit"),
+        ("predict_survival", "write predict_survival(data)"),
+    ),
+    **dict.fromkeys(
+        ("survival_function_", "survival_function", "surv_prob", "surv"),
+        ("rmst", "write tidy(), which has the curves"),
+    ),
+    **dict.fromkeys(
+        ("median", "median_survival", "median_survival_time_"), ("quantile", "write quantile(0.5)")
+    ),
     "predict": ("lm", "write lm(formula).predict(data)"),
     **dict.fromkeys(("fit", "ols", "params"), ("lm", "write lm(formula)")),
 }
+# Of a result with one effect, whose other names are elsewhere those of coefficients.
+_OF_EFFECT = dict.fromkeys(
+    ("params", "coef", "coef_", "pvalues", "tvalues", "cov_params", "vcov"), "write tidy(), a table"
+) | {"bse": "write se"}
 # How alike two names are of which one is meant for the other.
 _ALIKE = 0.8
 
@@ -83,6 +105,8 @@ def why_absent(name: str, kind: type) -> str:
     """Return the message for an attribute that a result of this kind does not have."""
     known = [word for word in dir(kind) if not word.startswith("_")]
     needed, said = _ABSENT.get(name, ("", ""))
+    if "effect" in known and name in _OF_EFFECT:
+        needed, said = "effect", _OF_EFFECT[name]
     if needed in known:
         return f"there is no {name!r}: {said}"
     meant = [] if name.startswith("_") else difflib.get_close_matches(name, known, 1, _ALIKE)

@@ -147,6 +147,7 @@ class DPSurvival(StackedResults):
         """Private estimate of the number of events, at least 0."""
         return max(float(self.periods.table[:, :, 0].sum()), 0.0)
 
+    @hinted("predict", **dict.fromkeys(("times", "type"), "write predict_survival(data)"))
     def predict(
         self,
         data: Any = None,

@@ -113,6 +113,7 @@ _BASES = {
 
 ROW_FUNCTIONS: dict[str, RowFunction] = {
     **{name: RowFunction(function, f"{name}(x)", 1) for name, function in _OF_ONE.items()},
+    "log": RowFunction(np.log, "log(x), log10(x) or log2(x)", 1),
     "maximum": RowFunction(np.maximum, "maximum(x, z)", 2),
     "minimum": RowFunction(np.minimum, "minimum(x, z)", 2),
     "clip": RowFunction(_clip, "clip(x, 0, 100)"),

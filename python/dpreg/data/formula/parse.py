@@ -32,6 +32,9 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
     if _ONE_TERM.search(_outside_calls(formula)):
         problem = "x ** 2 is an interaction of x with itself, which is x"
         raise FormulaError(problem, "write I(x ** 2) for the square")
+    if _RECIPROCAL.search(_outside_calls(formula)):
+        problem = "1 / x is a term within the intercept, which is x"
+        raise FormulaError(problem, "write I(1 / x) for the reciprocal")
     if re.search(r"\bI\([^()=<>!]*[^()=<>!]=[^=]", formula):
         raise FormulaError(f"{formula!r} has = in I()", "write == for a comparison")
     sides = read_terms(formula, schema.columns)
@@ -67,6 +70,9 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
 
 # A single term that has an exponent.
 _ONE_TERM = re.compile(r"(?:^|[~+:*-])\s*[A-Za-z_][\w.]*\s*(?:\*\*|\^)\s*\d")
+
+# A number, divided by a term.
+_RECIPROCAL = re.compile(r"(?:^|[~+:*-])\s*\d[\d.]*\s*/")
 
 
 def _outside_calls(formula: str) -> str:

@@ -12,6 +12,7 @@ from dpreg.base.text import counted
 _SURV = re.compile(r"^\s*(?:survival::)?Surv\s*\(")
 _EXAMPLES = ("write 'Surv(time, event) ~ group'", "with delayed entry 'Surv(start, stop, event)'")
 _NAMED = re.compile(r"^\s*(\w+)\s*=(?!=)\s*(.*)$", re.DOTALL)
+_NUMBER = re.compile(r"^\s*-?[\d.]+\s*$")
 # What R's Surv() calls its arguments.
 _ORDERS = (("time", "event"), ("time", "time2", "event"))
 # Terms of R's survival that are not terms here, and what to write.
@@ -67,6 +68,10 @@ def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> Surv
             advice = (instead or {}).get(name, other)
             raise FormulaError(f"{name}() cannot be used: {why}", advice)
     given = _in_order(pieces)
+    for piece in given:
+        if _NUMBER.match(piece):
+            problem = f"Surv() needs columns, and {piece!r} is a number"
+            raise FormulaError(problem, *_EXAMPLES)
     start = given[0] if len(given) == 3 else None
     return SurvFormula(start, given[-2], given[-1], right.strip())
 

@@ -74,6 +74,9 @@ def _hint(error: click.NoSuchOption) -> None:
 _ELSEWHERE = {
     ("lm", "eps"): "saved moments cost nothing; for a table write dpreg fit",
     ("fit", "family"): "write dpreg glm, which has families",
+    **dict.fromkeys(
+        (("fit", "quantile"), ("fit", "tau")), "write dpreg glm --family quantile --option q=0.9"
+    ),
 }
 _EXAMPLES = {
     "eps": "--eps 1, a common choice; smaller is more private, or see dpreg plan",
