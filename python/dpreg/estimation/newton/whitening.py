@@ -194,12 +194,16 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
     floor = _HIDDEN * float(scale) / n if small else 0.0
     left = square - 2 * float(step @ products) + float(step @ moments.matrix @ step)
+    turned = moments.turned(by)
+    if not table.response:
+        # Else dummies of all levels, and hazards of all intervals, had errors in one of three fits.
+        turned = replace(turned, errors=None)
     found = replace(
         before,
         theta=before.theta + step,
         residual=max(left, floor),
         noise=float(scale) / n * (1 + float(((step / before.sizes) ** 2).sum())),
-        moments=moments.turned(by).unrelated(untold),
+        moments=turned.unrelated(untold),
         limit=min(before.limit, limit),
     )
     hidden, alike = (
