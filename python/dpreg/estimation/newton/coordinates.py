@@ -88,10 +88,10 @@ class Moments:
         if self.errors is None:
             return Moments(found, left, self.levels, noise)
         along, errors = self._along(self.errors, matrix, variance)
-        better = errors.entries < left
-        left = np.where(better, errors.entries, left)
-        short = (np.diag(left) / np.diag(errors.entries)) ** 0.25
-        errors = replace(errors, by=errors.by * short)
+        entries = errors.entries
+        better = entries < left
+        left = np.where(better, entries, left)
+        errors = replace(errors, by=errors.by * (np.diag(left) / np.diag(entries)) ** 0.25)
         noise = np.minimum(noise, left)
         return Moments(np.where(better, along, found), left, self.levels, noise, errors)
 

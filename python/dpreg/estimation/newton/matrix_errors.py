@@ -61,15 +61,17 @@ class MatrixErrors:
 
     def apart(self, way: Doubles) -> Doubles:
         """Return variances of entries of the errors times a vector, as if they were unsymmetric."""
-        return np.asarray((self.by**2).T @ (self.variance / 2 @ (self.by @ way) ** 2))
+        return self._of_squares((self.by @ way) ** 2)
 
     def apart_of(self, variance: Doubles) -> Doubles:
         """Return what `apart` is on average where entries of the vector are independent.
 
         variance: shape (k,): theirs.
         """
-        squares = self.by**2
-        return np.asarray(squares.T @ (self.variance / 2 @ (squares @ variance)))
+        return self._of_squares(self.by**2 @ variance)
+
+    def _of_squares(self, along: Doubles) -> Doubles:
+        return np.asarray((self.by**2).T @ (self.variance / 2 @ along))
 
     def likely(self, seen: Doubles, way: Doubles) -> Doubles:
         """Return the errors that are likeliest where they times `way` are about S `seen`.
