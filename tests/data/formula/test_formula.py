@@ -60,6 +60,7 @@ ROW_BY_ROW = [
     "y ~ yeo_johnson(b, 0.5) + clip(a, 0, 3) + I(a > 1)",
     "y ~ 1",
     "y ~ (a + b)**2 - a",
+    "y ~ (a + b)**2 / k",
     "y ~ I((k == 'u') + (k != 'v')) + I((c == 4) * b // 2 % 3 / -a)",
     "y ~ maximum(a, b) + minimum(a, 1) + np.clip(a, lower=-1, upper=2)",
     "y ~ bs(a, [1, 2], 0, 4, degree=2, include_intercept=True) + poly(a, degree=2, raw=True)",

@@ -71,8 +71,8 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
 # A single term that has an exponent.
 _ONE_TERM = re.compile(r"(?:^|[~+:*-])\s*[A-Za-z_][\w.]*\s*(?:\*\*|\^)\s*\d")
 
-# A number, divided by a term.
-_RECIPROCAL = re.compile(r"(?:^|[~+:*-])\s*\d[\d.]*\s*/")
+# A number that is no exponent, divided by a term.
+_RECIPROCAL = re.compile(r"(?:^|[~+:-]|(?<!\*)\*)\s*\d[\d.]*\s*/")
 
 
 def _outside_calls(formula: str) -> str:
