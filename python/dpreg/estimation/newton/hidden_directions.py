@@ -86,7 +86,12 @@ def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -
     hidden = along[:, values <= least * measured.along(along)]
     # Some are sums of others: what makes them orthonormal one by one adds directions of rounding.
     directions, lengths, _ = np.linalg.svd(hidden, full_matrices=False)
-    return np.asarray(directions[:, lengths > _SAME])
+    among = directions[:, lengths > _SAME]
+    # What two of them differ by, as a rare level, may be seen.  Without this such a level was
+    # stretched again and again, and hidden with the sum.
+    among = among @ np.linalg.eigh(among.T @ measured.matrix @ among)[1]
+    values = (among * (measured.matrix @ among)).sum(axis=0)
+    return np.asarray(among[:, values <= least * measured.along(among)])
 
 
 def untold_columns(scales: Scales, units: StandardUnits) -> Integers:

@@ -194,17 +194,12 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
     floor = _HIDDEN * float(scale) / n if small else 0.0
     left = square - 2 * float(step @ products) + float(step @ moments.matrix @ step)
-    turned = moments.turned(by)
-    if not table.response:
-        # Else dummies of all levels beside hazards of all intervals, which are not estimable, had
-        # errors of 18 to 48 in one of three fits, for none.
-        turned = replace(turned, errors=None)
     found = replace(
         before,
         theta=before.theta + step,
         residual=max(left, floor),
         noise=float(scale) / n * (1 + float(((step / before.sizes) ** 2).sum())),
-        moments=turned.unrelated(untold),
+        moments=moments.turned(by).unrelated(untold),
         limit=min(before.limit, limit),
     )
     hidden, alike = (
