@@ -75,6 +75,17 @@ def test_a_sum_without_a_spread_is_told_from_one_that_has_some():
     assert not_seen(sums[:, :1], less, less.moments, 3.0).shape == (3, 0)
 
 
+def test_what_two_sums_differ_by_is_seen():
+    """A rare level: it was hidden with the sum, and stretched again and again."""
+    measured = Moments(np.diag([0.0, 4, 1]), np.full((3, 3), 0.01), np.ones(3, dtype=bool))
+    found = Whitening(np.eye(3), np.zeros((3, 0)), np.zeros(3), 1.0, measured, np.ones(3))
+    sums = np.array([[1.0, 0, 0], [1, 0.1, 0]]).T
+    hidden = not_seen(sums, found, measured, 3.0)
+    np.testing.assert_allclose(np.abs(hidden), [[1.0], [0], [0]], atol=1e-12)
+    # nor is it where each of them has some spread
+    assert not_seen(np.array([[1.0, 0, 1], [1, 0.1, 1]]).T, found, measured, 3.0).shape == (3, 0)
+
+
 def test_sums_of_others_add_no_direction():
     """One of rounding was hidden too, and all of a fit where there were as many as coordinates."""
     rng = np.random.default_rng(3)

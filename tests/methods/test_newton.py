@@ -12,6 +12,7 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.newton.coordinates import Moments, Whitening
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms, of_few
 from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.matrix_errors import MatrixErrors
 from dpreg.estimation.newton.newton import newton
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.newton.rounds import Rounds
@@ -45,7 +46,8 @@ def test_norms_are_not_counted_with_what_scores_need(share, seed):
     noise = GaussianReleases(1.0, 1e-5, _core.TestBits(seed))
     expected = Limits(math.inf, None, math.sqrt(d), 0.0, d)
     first = count_norms(rows, np.zeros(d), expected, noise, 0.02, share, FIRST_NORMS)
-    path, found = Path(np.ones(d), np.zeros((d, d)), np.zeros(d)), whitening(np.zeros(d))
+    path = Path(np.ones(d), MatrixErrors.of_entries(np.zeros((d, d))), np.zeros(d))
+    found = whitening(np.zeros(d))
     newton(Rounds(rows, path, float(n), noise, first, Linearised(found, GAUSSIAN)), share)
     spent = [(part.mu / noise.mu) ** 2 for part in noise.parts[1:]]
     assert sum(spent) == pytest.approx(share, rel=1e-3)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpreg.estimation.newton.matrix_errors import MatrixErrors
 from dpreg.estimation.newton.secant import Observation, Path
+
+
+def errors_of(width, variance):
+    return MatrixErrors.of_entries(np.full((width, width), 2 * variance))
 
 
 def path_of(width, doubt, sizes=None):
     """From 0, the curvature being 1 up to as much."""
     sizes = np.ones(width) if sizes is None else sizes
-    return Path(sizes, np.full((width, width), doubt), np.zeros(width))
+    return Path(sizes, errors_of(width, doubt), np.zeros(width))
 
 
 def seen(at, score, deviation):
@@ -129,7 +134,7 @@ def test_noise_over_short_steps_is_no_curvature():
 
 def test_one_loud_difference_over_a_short_step_is_no_curvature():
     """Noise of 3.5 deviations, of a mean of 5,000 scores: the curvature was 55."""
-    path = Path(np.ones(1), np.full((1, 1), 0.01), np.zeros(1), still=0.01)
+    path = Path(np.ones(1), errors_of(1, 0.01), np.zeros(1), still=0.01)
     path.add(Observation(np.array([0.21]), np.array([1.57]), np.array([0.54]), 18.0))
     path.add(Observation(np.array([0.24]), np.array([-0.63]), np.array([0.27]), 18.0))
     assert 1 <= path.curvature[0, 0] < 2
@@ -148,7 +153,7 @@ def test_what_is_wrong_with_a_curvature_as_a_share_is_wrong_with_that_it_changes
 
 
 def test_the_curvature_of_levels_is_added_up():
-    path = Path(np.ones(2), np.full((2, 2), 0.01), np.zeros(2), told=np.array([True, False]))
+    path = Path(np.ones(2), errors_of(2, 0.01), np.zeros(2), told=np.array([True, False]))
     path.curvature = np.diag([1.5, 1.0])
     path.bend(np.eye(2), np.diag([0.5, 1.0]))
     np.testing.assert_allclose(path.curvature, np.eye(2), atol=1e-12)

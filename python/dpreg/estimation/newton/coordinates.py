@@ -45,8 +45,7 @@ class Moments:
     # Shape (k, k): of the variance, what is noise in `matrix`, and not doubt of what is expected.
     noise: Doubles | float = 0.0
     # Errors, but for what `variance` has grown by since; None: those of entries have nothing to do
-    # with others, as is said where there are no levels: else .948 for .955 of slopes of 15 real
-    # tables of 20,000 rows covered, .911 for .942 of those of 54 columns.
+    # with others.
     errors: MatrixErrors | None = None
 
     def seen(self, matrix: Doubles, variance: Doubles) -> Moments:
@@ -58,10 +57,10 @@ class Moments:
         correlations are seen to be; hardly at all where it differs by far more.  With `_apart` for
         all of them .876 for .926 of the intervals of sixteen models with factors covered, 2,000
         rows of each, and 131 for 16 of 5,208 coefficients were off by more than four errors.
-        Where there are levels, what coordinates were stretched by counts: without `_along` .920 for
-        .945 of those intervals covered, and 14 for 7 of 3,472 were off; .76 for .98 covered where
-        levels explain most of a regressor.  With it for all entries, a level of 180 of 60,000 rows,
-        which was counted, was lost, and all errors, in one of twelve fits.
+        What coordinates were stretched by counts: without `_along` .920 for .945 of those intervals
+        covered, and 14 for 7 of 3,472 were off; .76 for .98 covered where levels explain most of a
+        regressor.  With it for all entries, a level of 180 of 60,000 rows, which was counted, was
+        lost, and all errors, in one of twelve fits.
         Shrunken as products with the response are, one of nearly 1, of a level with its product
         with a year, was taken for .9, and what is left of the two for seen: one of four logistic
         fits of 20,000 rows missed by hundreds of errors; with a power of 2 for 4, two of 150.
@@ -126,6 +125,12 @@ class Moments:
             return self.variance
         return np.maximum(self.variance - self.errors.entries, 0.0)
 
+    @property
+    def doubt(self) -> MatrixErrors:
+        """All errors; an entry of which nothing is known has a variance of 1."""
+        more = np.minimum(self.grown, 1.0)
+        return MatrixErrors.of_entries(more) if self.errors is None else self.errors.beside(more)
+
     def doubted(self, hidden: Doubles) -> Moments:
         """Return them as if each entry of a level may be wrong by what some directions have of it.
 
@@ -162,9 +167,7 @@ class Moments:
         levels = self.levels if levels is None else levels
         noise = np.asarray((by**2).T @ self._noises @ by**2)
         matrix = np.where(levels[:, None] | levels, np.eye(len(levels)), by.T @ self.matrix @ by)
-        errors = None
-        if self.levels.any():
-            errors = (self.errors or MatrixErrors.of_entries(self.variance)).turned(by)
+        errors = (self.errors or MatrixErrors.of_entries(self.variance)).turned(by)
         return Moments(matrix, self._between(by), levels, noise, errors)
 
     def apart(self, places: Integers) -> Moments:

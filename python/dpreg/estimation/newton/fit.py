@@ -145,8 +145,8 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
     """
     n, found = begun.scales.units, model.found
     rows, norm = score_rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
-    doubt, along = np.minimum(found.moments.grown, 1.0) / 2, found.moments.errors
-    path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf, along=along)
+    doubt = found.moments.doubt
+    path = Path(found.sizes, doubt, found.theta, bent=2 * _BENT, still=math.inf)
     limits = Limits(limit, None, norm, norm**2 * n, found.squares)
     rounds = Rounds(rows, path, n, begun.noise, limits, model)
     share = for_followed(begun, model)
@@ -189,14 +189,13 @@ def _walk(
     """
     found, known, units = model.found, model.family.link == "identity", begun.scales.units
     of = groups(begun, model)
-    doubt = np.minimum(found.moments.grown, 1.0) / 2 + (0.0 if known else guess**2)
+    doubt = found.moments.doubt
+    if not known:
+        doubt = doubt.beside(np.full_like(found.moments.matrix, 2 * guess**2))
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
     told = found.levels if of is not None and of.levels.any() else None
-    path = Path(
-        found.sizes, doubt, found.theta, bent=bent, still=still, told=told,
-        along=found.moments.errors,
-    )  # fmt: skip
+    path = Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
     if seen is not None:
         path.add(seen)
     return Rounds(rows, path, units, begun.noise, limits, model, of)
