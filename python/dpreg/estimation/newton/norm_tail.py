@@ -115,12 +115,12 @@ class NormTail:
         near = np.array([norm_of(float(k)) for k in starts]) <= least
         first = max(first, int(near.sum()) - 1)
         self._start = norm_of(float(starts[first]))
-        shapes, prior = _shapes()
+        _, prior = _shapes()
         tail = counts[first:]
         ends = np.minimum((starts[first:] - starts[first]) * _STEPS, _HALVES * _STEPS)
-        beyond = np.column_stack([shapes[:, ends], np.zeros(len(shapes))])
+        beyond = np.column_stack([_by_step()[ends].T, np.zeros(len(prior))])
         shares = -np.diff(beyond)
-        units = np.full(len(shapes), max(float(tail.sum()), deviation))
+        units = np.full(len(prior), max(float(tail.sum()), deviation))
         seen, squares = shares * tail, shares**2
         for _ in range(3):
             expected = units[:, None] * shares
