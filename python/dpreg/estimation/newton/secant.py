@@ -269,8 +269,8 @@ class Path:
         noise = self._noise @ self._squares / width
         doubt = self.doubt.added(self._squares) / width
         targets = np.array([seen.at + inverse @ seen.score for seen in self.observations])
-        self.theta = targets[-1]
-        for _ in range(_AGAIN):
+        self.theta, self.weights = targets[-1], np.ones(1)
+        for _ in range(_AGAIN if len(targets) > 1 else 0):
             ways = self._ways(self.theta)
             far = np.array([((self.theta - seen.at) ** 2).sum() for seen in self.observations])
             changed = self._bent**2 * far * (ways**2 @ self._squares) / width
