@@ -15,9 +15,12 @@ thread_local std::size_t threads_of_this_one = 0;
 
 void use_threads(std::size_t threads) { threads_of_this_one = threads; }
 
-void parallel_ranges(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work) {
+void parallel_ranges(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work,
+                     std::size_t least) {
     std::size_t threads = threads_of_this_one;
-    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    if (threads == 0) {
+        threads = std::min<std::size_t>(std::thread::hardware_concurrency(), count / least);
+    }
     threads = std::min(threads, count);
     if (threads <= 1) {
         if (count > 0) work(0, count);

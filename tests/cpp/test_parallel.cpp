@@ -52,3 +52,22 @@ TEST(a_thread_has_its_own_number_of_threads) {
     use_threads(0);
     CHECK(used() == processors);
 }
+
+TEST(no_thread_is_started_for_less_than_it_should_have) {
+    const auto used = [](std::size_t count) {
+        std::mutex turn;
+        std::size_t ranges = 0;
+        const auto work = [&](std::size_t, std::size_t) {
+            const std::lock_guard<std::mutex> alone(turn);
+            ++ranges;
+        };
+        parallel_ranges(count, work, 100);
+        return ranges;
+    };
+    use_threads(0);
+    CHECK(used(0) == 0 && used(1) == 1 && used(199) == 1);
+    CHECK(used(200) == std::min(2U, std::max(1U, std::thread::hardware_concurrency())));
+    use_threads(3);
+    CHECK(used(199) == 3);
+    use_threads(0);
+}

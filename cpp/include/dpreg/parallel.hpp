@@ -13,10 +13,17 @@ namespace dpreg {
 ///
 /// Which range runs where must not matter to the caller: no result of this
 /// library depends on the number of threads.  The first exception is rethrown.
-void parallel_ranges(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work);
+/// least: so many for each thread, where use_threads does not say how many threads there are.
+void parallel_ranges(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work,
+                     std::size_t least = 1);
 
-/// Calls of the calling thread use so many from now on; 0, as it is at first: one a processor.
+/// Calls of the calling thread use so many from now on; 0, as it is at first: one a processor, as
+/// far as there is enough to do for each.
 void use_threads(std::size_t threads);
+
+/// Rows for each thread, at least.  Without it fits of 1,000 to 3,000 rows took a tenth more of the
+/// time of two processors.
+constexpr std::size_t kRowsOfThread = 2000;
 
 /// Sums what `add(begin, end, totals)` adds to `size` totals for ranges that cover [0, count);
 /// integers, so the order is free.
@@ -24,12 +31,13 @@ template <class Add>
 std::vector<std::int64_t> sum_over_rows(std::size_t count, std::size_t size, const Add& add) {
     std::vector<std::int64_t> result(size, 0);
     std::mutex guard;
-    parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
+    const auto work = [&](std::size_t begin, std::size_t end) {
         std::vector<std::int64_t> own(size, 0);
         add(begin, end, own);
         const std::lock_guard<std::mutex> lock(guard);
         for (std::size_t k = 0; k < size; ++k) result[k] += own[k];
-    });
+    };
+    parallel_ranges(count, work, kRowsOfThread);
     return result;
 }
 

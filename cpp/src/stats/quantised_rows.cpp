@@ -43,14 +43,15 @@ QuantisedRows::Parts made_rows(const MatrixView& x, const VectorView& y, const S
     const std::size_t weighed = maker.shrunk() ? 0 : count;
     const auto held = std::make_shared<Numbers>(cells, count, weighed);
     const RowPlaces to{held->q.get(), held->y.get(), held->weights.get(), held->given.get()};
-    parallel_ranges(count, [&](std::size_t begin, std::size_t end) {
+    const auto make = [&](std::size_t begin, std::size_t end) {
         RowMaker::Room room(maker);
         if (grouped) {
             maker.make(units.rows.data() + begin, end - begin, to, begin, room);
         } else {
             maker.make_from(begin, end - begin, to, begin, room);
         }
-    });
+    };
+    parallel_ranges(count, make, kRowsOfThread);
     return {maker.width(), maker.limit(),         {to.q, cells},       {to.y, count}, units.offsets,
             how.loss,      {to.weights, weighed}, {to.given, weighed}, held};
 }

@@ -56,7 +56,7 @@ class Observed:
     warned: tuple[str, ...]
     said: bytes  # Output of the process, in whatever language, and logs of the package.
     charges: tuple[tuple[str, float], ...]  # Label and epsilon of each.
-    document: str | None  # The result as JSON and as text.
+    document: str | None  # The result as JSON, of which all that it prints is a function.
     design: Design | None  # What the method got.
 
     @property
@@ -71,7 +71,7 @@ def observe(formula: str, data: Any, **arguments: Any) -> Observed:
 
     def call() -> str:
         fit = dp_lm(formula, data, _EPSILON, _DELTA, method=probe, budget=budget, **arguments)
-        return fit.to_json() + str(fit)
+        return fit.to_json()
 
     seen = watch(call, budget)
     return replace(seen, design=probe.seen[0] if probe.seen else None)

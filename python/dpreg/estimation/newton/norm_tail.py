@@ -115,12 +115,12 @@ class NormTail:
         near = np.array([norm_of(float(k)) for k in starts]) <= least
         first = max(first, int(near.sum()) - 1)
         self._start = norm_of(float(starts[first]))
-        shapes, prior = _shapes()
+        _, prior = _shapes()
         tail = counts[first:]
         ends = np.minimum((starts[first:] - starts[first]) * _STEPS, _HALVES * _STEPS)
-        beyond = np.column_stack([shapes[:, ends], np.zeros(len(shapes))])
+        beyond = np.column_stack([_by_step()[ends].T, np.zeros(len(prior))])
         shares = -np.diff(beyond)
-        units = np.full(len(shapes), max(float(tail.sum()), deviation))
+        units = np.full(len(prior), max(float(tail.sum()), deviation))
         seen, squares = shares * tail, shares**2
         for _ in range(3):
             expected = units[:, None] * shares
@@ -149,24 +149,26 @@ class NormTail:
 
         likely: shape (all shapes,); weights and units are of these.
         """
-        steps = _steps()
         # Beyond these steps no shape has a unit, and nothing exceeds a limit; whole lanes of them.
-        reach = int((_widest() * units.max() > 1).sum())
-        reach = min(-(-reach // _LANES) * _LANES, _HALVES * _STEPS)
-        end, widths = int((self._limits <= most).sum()), np.diff(steps)[:reach] / 2
-        numbers = np.compress(likely, _by_step()[: reach + 1], axis=1)
-        numbers *= units
-        numbers *= numbers > 1
-        numbers[end:] = 0.0
-        over = numbers[1:] + numbers[:-1]
-        over *= widths[:, None]
-        for step in range(reach - 2, -1, -1):
-            over[step] += over[step + 1]
-        over = np.ascontiguousarray(over[::-1].T)  # from the last limit to the first
-        expected, squared = np.zeros((2, len(steps)))
-        expected[:reach] = self._start * np.einsum("i,ij->j", weights, over)[::-1]
-        over *= over
-        squared[:reach] = self._start**2 * (weights @ np.ascontiguousarray(over[:, ::-1]))
+        reach = min(int((_widest() * units.max() > 1).sum()), _HALVES * _STEPS)
+        end, widths = int((self._limits <= most).sum()), np.diff(_steps())[:, None] / 2
+        expected, squared = np.zeros((2, len(self._limits)))
+        farther = np.zeros(len(units))
+        for first in range((reach - 1) // _LANES * _LANES, -1, -_LANES):
+            lanes = slice(first, first + _LANES)
+            numbers = np.compress(likely, _by_step()[first : first + _LANES + 1], axis=1)
+            numbers *= units
+            numbers *= numbers > 1
+            numbers[max(end - first, 0) :] = 0.0
+            over = numbers[1:] + numbers[:-1]
+            over *= widths[lanes]
+            for each in over[::-1]:
+                each += farther
+                farther = each
+            over = np.ascontiguousarray(over.T)
+            expected[lanes] = self._start * np.einsum("i,ij->j", weights, over)
+            over *= over
+            squared[lanes] = self._start**2 * (weights @ over)
         return expected, squared
 
     def _sum(

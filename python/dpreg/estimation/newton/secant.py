@@ -267,15 +267,18 @@ class Path:
         width, inverse = len(self._squares), self.inverse
         noise = self._noise @ self._squares / width
         doubt = self.doubt.added(self._squares) / width
-        targets = np.array([seen.at + inverse @ seen.score for seen in self.observations])
-        self.theta = targets[-1]
-        for _ in range(_AGAIN):
-            ways = self._ways(self.theta)
-            far = np.array([((self.theta - seen.at) ** 2).sum() for seen in self.observations])
+        at = np.array([seen.at for seen in self.observations])
+        targets = at + np.array([inverse @ seen.score for seen in self.observations])
+        apart = 1e-9 * np.eye(len(at))
+        self.theta, self.weights = targets[-1], np.ones(1)
+        for _ in range(_AGAIN if len(targets) > 1 else 0):
+            steps = self.theta - at
+            ways = np.array([self.curvature @ step for step in steps])
+            far = (steps**2).sum(axis=1)
             changed = self._bent**2 * far * (ways**2 @ self._squares) / width
             wrong = ways @ doubt @ ways.T + np.diag(noise + changed)
-            size = np.sqrt(np.diag(wrong))
-            alike = wrong / np.outer(size, size) + 1e-9 * np.eye(len(size))
+            size = np.sqrt(wrong.diagonal())
+            alike = wrong / (size[:, None] * size) + apart
             weights = np.maximum(np.linalg.solve(alike, 1 / size) / size, 0.0)
             self.weights = weights / weights.sum()
             self.theta = (self.theta + self.weights @ targets) / 2

@@ -191,10 +191,10 @@ def _far_end(before: float, deviation: float) -> float:
 def best_run(counts: Doubles, deviation: float, penalty: float) -> tuple[float, int, int]:
     """Return by how much the run leads that leads most, its first and its last cell."""
     best, total, start = (0.0, 0, 0), 0.0, 0
-    for k, gain in enumerate(counts - penalty * deviation):
+    for k, gain in enumerate((counts - penalty * deviation).tolist()):
         if total <= 0:
             total, start = 0.0, k
-        total += float(gain)
+        total += gain
         if total > best[0]:
             best = total, start, k
     return best
