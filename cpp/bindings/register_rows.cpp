@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "dpreg/mechanisms/dpsgd.hpp"
-#include "dpreg/recycled.hpp"
 #include "dpreg/stats/column_counts.hpp"
 #include "dpreg/stats/quantised_rows.hpp"
 #include "dpreg/stats/side_by_side.hpp"
@@ -16,16 +15,6 @@ namespace {
 
 using namespace dpreg;
 using namespace dpreg::bind;
-
-/// A matrix of doubles, which hold anything at first.
-Array recycled_array(std::size_t rows, std::size_t columns) {
-    auto held = std::make_unique<Recycled>(recycled(rows * columns * sizeof(double)));
-    auto* const numbers = reinterpret_cast<double*>(held->get());
-    const py::capsule owner(held.get(),
-                            [](void* memory) { delete static_cast<Recycled*>(memory); });
-    held.release();
-    return Array({rows, columns}, numbers, owner);
-}
 
 using Numbers = std::vector<double>;
 
@@ -222,7 +211,7 @@ void register_moments(py::module_& m) {
         [](const std::vector<Array>& columns, std::size_t count) {
             std::vector<VectorView> views;
             for (const auto& column : columns) views.push_back(vector_view(column));
-            Array rows = recycled_array(count, columns.size());
+            Array rows({count, columns.size()});
             py::array_t<bool> finite(static_cast<py::ssize_t>(count));
             double* const to = rows.mutable_data();
             bool* const answers = finite.mutable_data();

@@ -166,13 +166,10 @@ def deep_points(x, y):
 
 
 def designs(x):
-    """Return the same design as a matrix and as sparse rows, of which one cell has two entries."""
+    """Return the same design as a matrix and as sparse rows."""
     yield _core.DenseUnitDesign(x)
     columns = np.tile(np.arange(x.shape[1]), len(x))
     yield _core.SparseUnitDesign(np.arange(len(x) + 1) * x.shape[1], columns, x, x.shape[1])
-    if x.size:
-        starts = np.append(0, np.arange(1, len(x) + 1) * x.shape[1] + 1)
-        yield _core.SparseUnitDesign(starts, np.append(0, columns), np.append(0.0, x), x.shape[1])
 
 
 def frank_wolfe(x, y):

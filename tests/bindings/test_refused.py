@@ -106,6 +106,8 @@ REFUSED = {
     "no row starts": lambda: split(np.zeros(0, int), [], []),
     "a column index beyond the last": lambda: split([0, 1], [2], [1.0]),
     "a column index below 0": lambda: split([0, 1], [-1], [1.0]),
+    "a cell that is there twice": lambda: split([0, 2], [1, 1], [1.0] * 2),
+    "columns that fall": lambda: split([0, 2], [1, 0], [1.0] * 2),
     "an index without a value": lambda: split([0, 1], [0], []),
     "no columns": lambda: split([0], [], [], 0),
     "a step along no column": lambda: gradient().step(D, True),

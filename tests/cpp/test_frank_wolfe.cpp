@@ -79,20 +79,6 @@ TEST(frank_wolfe_takes_any_cells) {
     }
 }
 
-TEST(sparse_rows_with_duplicates_are_merged_before_they_are_clipped) {
-    const std::vector<std::int64_t> start{0, 0, 4, 5};
-    const std::vector<std::int32_t> columns{1, 0, 1, 1, 0};
-    const std::vector<double> values{0.75, 0.0, 0.75, -0.25, kNan};
-    SparseUnitDesign sparse({start.data(), columns.data(), values.data(), 3, 2, 5});
-    CHECK(sparse.column(0).size == 0 && sparse.column(1).size == 1);
-    CHECK(sparse.column(1).rows[0] == 1 && sparse.column(1).cells[0] == 16384);
-    CHECK(sparse.row_product(1, {{1, -2}}) == -2 * 16384);
-    ColumnProducts products(ColumnSet(2, {0, 1}));
-    sparse.add_products(1, products);
-    products.sums.drain(
-        [](std::uint32_t slot, std::int64_t sum) { CHECK(slot == 1 && sum == 16384 * 16384); });
-}
-
 TEST(sparse_arrays_are_checked) {
     const std::vector<std::int64_t> start{0, 2};
     const std::vector<std::int32_t> columns{0, 5};
@@ -103,6 +89,11 @@ TEST(sparse_arrays_are_checked) {
                  InvalidArgument);
     CHECK_THROWS(SparseUnitDesign({start.data(), columns.data(), values.data(), 1, 0, 2}),
                  InvalidArgument);
+    const std::vector<std::int32_t> twice{5, 5}, falling{5, 0};
+    for (const auto& odd : {twice, falling}) {
+        CHECK_THROWS(SparseUnitDesign({start.data(), odd.data(), values.data(), 1, 6, 2}),
+                     InvalidArgument);
+    }
     SparseUnitDesign fine({start.data(), columns.data(), values.data(), 1, 6, 2});
     CHECK(fine.rows() == 1 && fine.cols() == 6);
 }

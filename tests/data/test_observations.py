@@ -9,8 +9,6 @@ import itertools
 import os
 import pickle
 import tempfile
-import threading
-from concurrent.futures import thread as pool
 
 import numpy as np
 import pandas as pd
@@ -22,10 +20,9 @@ from unsealed import opened
 
 import dpreg
 from dpreg import _core
-from dpreg.data import spool
 from dpreg.data.design import Design, Terms
 from dpreg.data.observations import Collector, InMemory, RowCount
-from dpreg.data.spool import CLOSING, Spool
+from dpreg.data.spool import Spool
 from dpreg.estimation.releases.quantised import MappedRows, Recipe
 from dpreg.estimation.releases.statistics import (
     EventCounts,
@@ -140,17 +137,14 @@ def test_quantised_rows_survive_a_pickle_with_their_units():
     assert (again.rows, again.width, again.limit) == (rows.rows, rows.width, rows.limit)
 
 
-@pytest.mark.parametrize("memory", [0.0, 1e9])
-def test_a_spool_is_read_a_few_blocks_at_a_time(memory, monkeypatch):
-    monkeypatch.setattr(spool, "_MAPPED", 40_000)
+@pytest.mark.parametrize("memory", [0.0, 1e5, 1e9])
+def test_a_spool_is_read_block_by_block(memory):
     blocks = [np.arange(size) for size in (3, 2000, 1, 0, 9000, 5, 5, 5, 7000)]
     kept = Spool(memory)
     for block in blocks:
         kept.append(block, block.nbytes)
-    parts = [part() for part in kept.parts()]
-    assert [len(part) for part in parts] == ([1] * 9 if memory else [4, 1, 3, 1])
     for found in (
-        [block for part in parts for block in part],
+        [block for part in list(kept.parts()) for block in part()],
         list(kept),
         [kept[k] for k in range(9)],
     ):
@@ -172,14 +166,12 @@ def test_a_spool_that_is_cleared_takes_other_blocks(memory):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 3000), max_size=12), st.integers(100, 40_000))
-def test_blocks_come_back_in_order_however_they_lie_in_files(sizes, mapped):
+@given(st.lists(st.integers(0, 3000), max_size=12))
+def test_blocks_come_back_in_order_however_they_lie_in_the_file(sizes):
     kept = Spool(0.0)
     for k, size in enumerate(sizes):
         kept.append(np.full(size, k), 8 * size + 1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spool, "_MAPPED", mapped)
-        found = [(len(block), set(block.tolist())) for block in kept]
+    found = [(len(block), set(block.tolist())) for block in kept]
     assert found == [(size, {k} if size else set()) for k, size in enumerate(sizes)]
     assert [len(kept[k]) for k in range(len(sizes))] == sizes
 
@@ -256,8 +248,7 @@ def test_a_full_disk_says_what_to_do_after_the_charge(monkeypatch):
     assert budget.remaining[0] == 0
 
 
-@pytest.mark.parametrize("threads", [True, False])
-def test_files_are_closed_when_nobody_needs_them(threads, monkeypatch):
+def test_the_file_is_closed_when_nobody_needs_it(monkeypatch):
     files, opened = [], tempfile.TemporaryFile
     monkeypatch.setattr(
         tempfile, "TemporaryFile", lambda **how: files.append(opened(**how)) or files[-1]
@@ -266,56 +257,7 @@ def test_files_are_closed_when_nobody_needs_them(threads, monkeypatch):
     for k in range(5):
         spool.append(np.full(3, k), 24)
     assert [int(block.sum()) for block in spool] == [0, 3, 6, 9, 12]
-    assert not any(part.closed for part in files)
-    if not threads:
-        monkeypatch.setattr(threading.Thread, "start", no_thread)
+    assert [file.closed for file in files] == [False]
     del spool
     gc.collect()
-    joined()
-    assert len(files) == 2
-    assert all(part.closed for part in files)
-
-
-def no_thread(thread):
-    raise RuntimeError("can't start new thread")
-
-
-def joined():
-    """Wait until all files are closed that nobody needs."""
-    for thread in threading.enumerate():
-        if thread.name == CLOSING:
-            thread.join(60)
-
-
-def test_the_collector_closes_files_also_while_a_pool_of_threads_is_locked():
-    """It may come to that within `submit`: a fit then waited for a lock that it held itself."""
-    kept, ended = [Spool(0.0)], threading.Event()
-    kept[0].append(np.zeros(3), 24)
-
-    def collect():
-        with pool._global_shutdown_lock:
-            kept.clear()
-            gc.collect()
-        ended.set()
-
-    threading.Thread(target=collect, daemon=True).start()
-    assert ended.wait(60)
-    joined()
-
-
-@pytest.mark.parametrize("failures", [1, 2, 100])
-def test_blocks_are_written_where_no_thread_is_to_be_had(failures, monkeypatch):
-    """What waits for a thread would be written again, over a later block, when there is one."""
-    start, failed = threading.Thread.start, []
-
-    def none(thread):
-        if len(failed) == failures:
-            return start(thread)
-        failed.append(thread)
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("threading.Thread.start", none)
-    spool = Spool(0.0)
-    for k in range(5):
-        spool.append(np.full(3, k), 24)
-    assert [int(block.sum()) for block in spool] == [0, 3, 6, 9, 12]
+    assert [file.closed for file in files] == [True]

@@ -12,6 +12,7 @@ from mechanisms.l1 import dense, sparse
 from oracles import exact_gradient, unit_cells
 
 from dpreg import _core
+from dpreg.mechanisms.frank_wolfe import _unit_design as unit_design
 
 SEED = 20260101
 
@@ -131,16 +132,25 @@ def test_sparse_is_dense(name, plain, rows, index, bits):
     columns = np.concatenate([c for c, _ in rows]).astype(index)
     values = np.concatenate([v for _, v in rows])
     starts = np.concatenate([[0], np.cumsum([len(c) for c, _ in rows])]).astype(index)
+    X = sp.csr_array((values, columns, starts), shape=plain.shape)
     y = np.random.default_rng(1).uniform(-1, 1, len(plain))
     start = _core.random_start(plain.shape[1], bits)
     a = _core.L1Gradient(dense(plain), y, l1=1.0, start=start)
-    design = _core.SparseUnitDesign(starts, columns, values, plain.shape[1])
-    b = _core.L1Gradient(design, y, l1=1.0, start=start)
+    b = _core.L1Gradient(unit_design(X), y, l1=1.0, start=start)
     assert a.numerators() == b.numerators()
     for j in range(plain.shape[1]):
         a.step(j, j % 2 == 0)
         b.step(j, j % 2 == 0)
         assert a.numerators() == b.numerators()
+
+
+def test_cells_that_are_there_twice_since_a_matrix_was_looked_at_are_added():
+    X = sp.csr_array(([0.75, 0.75], [0, 1], [0, 2]), shape=(1, 2))
+    assert X.has_canonical_format
+    X.indices[:] = 1
+    gradient = _core.L1Gradient(unit_design(X), np.array([1.0]), l1=1.0)
+    assert gradient.values().tolist() == [0.0, -1.0]
+    assert X.nnz == 2
 
 
 def test_cells_at_the_edge_of_the_grid_are_the_same_in_rows_and_columns():

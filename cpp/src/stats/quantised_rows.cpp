@@ -6,31 +6,22 @@
 #include <utility>
 
 #include "dpreg/error.hpp"
-#include "dpreg/recycled.hpp"
 #include "row_maker.hpp"
 #include "row_residuals.hpp"
 
 namespace dpreg {
 namespace {
 
-/// Room for numbers, all of which is written to.
-template <class T>
-class Room {
-public:
-    explicit Room(std::size_t size) : memory_(recycled(size * sizeof(T))) {}
-    T* get() const { return reinterpret_cast<T*>(memory_.get()); }
-
-private:
-    Recycled memory_;
-};
-
-/// Room for the numbers of rows.
+/// Room for the numbers of rows, all of which is written to.
 struct Numbers {
     Numbers(std::size_t cells, std::size_t rows, std::size_t weighed)
-        : q(cells), y(rows), weights(weighed), given(weighed) {}
+        : q(new std::int16_t[cells]),
+          y(new double[rows]),
+          weights(new double[weighed]),
+          given(new double[weighed]) {}
 
-    Room<std::int16_t> q;
-    Room<double> y, weights, given;
+    std::unique_ptr<std::int16_t[]> q;
+    std::unique_ptr<double[]> y, weights, given;
 };
 
 QuantisedRows::Parts made_rows(const MatrixView& x, const VectorView& y, const Standardisation& how,

@@ -209,33 +209,9 @@ struct RowMaker::Steps {
         Lanes lost = Lanes::of(0.0);
         const Lanes squares = quantise<Lanes>(share, response, lost);
         write(count, to.q + at * maker.stride());
-        const Lanes check = odd + (share + response + lost) * 0.0;
-        const Lanes most = Lanes::of(maker.most_square_);
-        const bool all = if_above(squares, maker.most_square_, most, check).zero();
-        if (all && count == kMakeRows && how.given.empty()) {
-            finish_all(share, response, lost, at);
-            return;
-        }
         for (std::size_t r = 0; r < count; ++r) {
             finish(records[r], {odd[r] == 0.0, share[r], response[r], lost[r], squares[r]}, at + r);
         }
-    }
-
-    /// What `finish` does, of kMakeRows records all of which have rows.
-    template <class Lanes>
-    DPREG_INLINE void finish_all(const Lanes& share, const Lanes& response, const Lanes& lost,
-                                 std::size_t at) const {
-        const Lanes shortened = share * response - lost;
-        if (maker.shrunk()) {
-            shortened.store(to.y + at);
-            return;
-        }
-        const Loss& loss = maker.how_.loss;
-        const Lanes most = Lanes::of(loss.most_response);
-        const Lanes y = below(most, above(response, Lanes::of(loss.least_response)));
-        if_above(share, 0.0, y, shortened).store(to.y + at);
-        if_above(share, 0.0, share, Lanes::of(1.0)).store(to.weights + at);
-        if_above(share, 0.0, 0.0 + lost / share, Lanes::of(0.0)).store(to.given + at);
     }
 
     /// A record of which is known whether it has all its cells, what its row was multiplied by, its

@@ -12,15 +12,23 @@
 namespace dpreg {
 namespace {
 
-/// Whether the columns of each row rise, so that no cell has two entries.
-bool rows_rise(const SparseView& x) {
+SparseView checked(const SparseView& x) {
+    const auto entries = static_cast<std::int64_t>(x.entries);
+    require(x.row_start[0] == 0 && x.row_start[x.rows] == entries &&
+                std::is_sorted(x.row_start, x.row_start + x.rows + 1),
+            "X: the row starts of a sparse matrix must rise from 0 to the number of entries");
+    require(
+        std::all_of(x.columns, x.columns + x.entries,
+                    [&](std::int32_t j) { return j >= 0 && static_cast<std::size_t>(j) < x.cols; }),
+        "X: the column indices of a sparse matrix must be below its number of columns");
     bool rise = true;
     for (std::size_t i = 0; i < x.rows; ++i) {
         for (auto e = x.row_start[i] + 1; e < x.row_start[i + 1]; ++e) {
             rise &= x.columns[e - 1] < x.columns[e];
         }
     }
-    return rise;
+    require(rise, "X: the column indices of a row of a sparse matrix must rise");
+    return x;
 }
 
 /// Asks for what the next rows need while a row is worked on: they are anywhere in memory.
@@ -106,59 +114,11 @@ std::size_t DenseUnitDesign::add_products(std::size_t j, ColumnProducts& product
     return rows() * products.columns.size();
 }
 
-SparseRows::SparseRows(const SparseView& x) : view_(x) {
-    const auto entries = static_cast<std::int64_t>(x.entries);
-    require(x.row_start[0] == 0 && x.row_start[x.rows] == entries &&
-                std::is_sorted(x.row_start, x.row_start + x.rows + 1),
-            "X: the row starts of a sparse matrix must rise from 0 to the number of entries");
-    require(
-        std::all_of(x.columns, x.columns + x.entries,
-                    [&](std::int32_t j) { return j >= 0 && static_cast<std::size_t>(j) < x.cols; }),
-        "X: the column indices of a sparse matrix must be below its number of columns");
-    if (!rows_rise(x) && has_duplicates()) merge_duplicates();
-}
-
-bool SparseRows::has_duplicates() const {
-    std::vector<std::uint32_t> last_row(view_.cols, 0);  // plus 1
-    for (std::size_t i = 0; i < view_.rows; ++i) {
-        const auto mark = static_cast<std::uint32_t>(i + 1);
-        for (auto e = view_.row_start[i]; e < view_.row_start[i + 1]; ++e) {
-            auto& seen = last_row[static_cast<std::size_t>(view_.columns[e])];
-            if (seen == mark) return true;
-            seen = mark;
-        }
-    }
-    return false;
-}
-
-void SparseRows::merge_duplicates() {
-    // Entries of a cell are added in the order in which they are stored.
-    std::vector<std::int64_t> place(view_.cols, -1);
-    merged_start_.reserve(view_.rows + 1);
-    merged_start_.push_back(0);
-    for (std::size_t i = 0; i < view_.rows; ++i) {
-        const auto first = static_cast<std::int64_t>(merged_columns_.size());
-        for (auto e = view_.row_start[i]; e < view_.row_start[i + 1]; ++e) {
-            auto& at = place[static_cast<std::size_t>(view_.columns[e])];
-            if (at >= first) {
-                merged_values_[static_cast<std::size_t>(at)] += view_.values[e];
-                continue;
-            }
-            at = static_cast<std::int64_t>(merged_columns_.size());
-            merged_columns_.push_back(view_.columns[e]);
-            merged_values_.push_back(view_.values[e]);
-        }
-        merged_start_.push_back(static_cast<std::int64_t>(merged_columns_.size()));
-    }
-    view_ = {merged_start_.data(), merged_columns_.data(), merged_values_.data(), view_.rows,
-             view_.cols,           merged_columns_.size()};
-}
-
 SparseUnitDesign::SparseUnitDesign(const SparseView& x)
-    : UnitDesign(x.rows, x.cols), rows_(x), columns_(rows_.view()) {}
+    : UnitDesign(x.rows, x.cols), rows_(checked(x)), columns_(rows_) {}
 
 int128 SparseUnitDesign::row_product(std::size_t i, const Changes& v) const {
-    const SparseView& x = rows_.view();
+    const SparseView& x = rows_;
     int128 sum = 0;
     for (auto e = x.row_start[i]; e < x.row_start[i + 1]; ++e) {
         const auto found = v.find(static_cast<std::size_t>(x.columns[e]));
@@ -168,11 +128,11 @@ int128 SparseUnitDesign::row_product(std::size_t i, const Changes& v) const {
 }
 
 std::size_t SparseUnitDesign::row_cost(const Changes& v) const {
-    return v.empty() ? 0 : rows_.view().entries / std::max<std::size_t>(rows(), 1) + 1;
+    return v.empty() ? 0 : rows_.entries / std::max<std::size_t>(rows(), 1) + 1;
 }
 
 std::vector<std::int16_t> SparseUnitDesign::largest_by_row() const {
-    const SparseView& x = rows_.view();
+    const SparseView& x = rows_;
     std::vector<std::int16_t> largest(rows());
     for (std::size_t i = 0; i < rows(); ++i) {
         double size = 0.0;
@@ -190,7 +150,7 @@ std::vector<std::int16_t> SparseUnitDesign::largest_by_row() const {
 std::size_t SparseUnitDesign::add_products(std::size_t j, ColumnProducts& products) const {
     // An entry of a row, which may not be in the set, takes as long as this many of a column.
     constexpr std::size_t kRowsOverColumns = 8;
-    const std::size_t in_rows = column(j).size * (rows_.view().entries / (rows() + 1) + 1);
+    const std::size_t in_rows = column(j).size * (rows_.entries / (rows() + 1) + 1);
     if (in_rows * kRowsOverColumns <= products.cells) return add_from_rows(column(j), products);
     add_from_columns(column(j), products);
     return products.cells;
@@ -198,7 +158,7 @@ std::size_t SparseUnitDesign::add_products(std::size_t j, ColumnProducts& produc
 
 std::size_t SparseUnitDesign::add_from_rows(const UnitColumn& column,
                                             ColumnProducts& products) const {
-    const SparseView& x = rows_.view();
+    const SparseView& x = rows_;
     std::size_t cells = 0;
     visit_ahead(column, x.row_start, x.columns, [&](std::size_t i, std::int32_t cell) {
         cells += static_cast<std::size_t>(x.row_start[i + 1] - x.row_start[i]);

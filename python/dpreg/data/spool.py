@@ -1,4 +1,4 @@
-"""Blocks of records, in memory while they fit, the rest in temporary files."""
+"""Blocks of records, in memory while they fit, the rest in a temporary file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import mmap
 import os
 import pickle
 import tempfile
-import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
@@ -20,17 +17,8 @@ from dpreg.data.source import SourceError
 
 Block = TypeVar("Block")
 
-# What threads that close files are called.
-CLOSING = "dpreg closes a file"
 # Where arrays begin in the file: registers are loaded from there.
 _ALIGNED = 64
-# Bytes of a file that are mapped at once, unless one block has more.
-_MAPPED = 1 << 25
-# Blocks that wait to be written to a file while the next is made.
-_WAITING = 2
-# Files that blocks go to in turn: where memory is touched for the first time, which takes most of
-# the time of writing, two threads are done in half of it.
-_FILES = 2
 
 
 def why_no_file() -> str | None:
@@ -45,20 +33,23 @@ def why_no_file() -> str | None:
 class Spool(Generic[Block]):
     """Blocks that can be read again and again, in the order in which they came.  Private.
 
-    Files have no name where the system allows that, are readable by their owner alone, and are gone
-    when the spool is.  Arrays of a block that was in one cannot be written to: they are where the
+    The file has no name where the system allows that, is readable by its owner alone, and is gone
+    when the spool is.  Arrays of a block that was in it cannot be written to: they are where the
     system keeps the file, and the memory of a process has them only as long as they are used.
 
-    memory: bytes that blocks may take before others go to files; without a limit there are none.
-    Raises SourceError if there is a limit and no room for temporary files.
+    memory: bytes that blocks may take before others go to the file; without a limit there is none.
+    Raises SourceError if there is a limit and no room for a temporary file.
     """
 
     def __init__(self, memory: float) -> None:
         self._memory = self._left = memory
         self._held: list[Block] = []
-        # Opened now: whether that works must not show that there are many rows.
-        self._files = [] if memory == math.inf else [_File() for _ in range(_FILES)]
+        self._file: Any = None
         self._places: list[list[slice]] = []
+        # Opened now: whether that works must not show that there are many rows.
+        if memory < math.inf:
+            self._file = _on_disk(tempfile.TemporaryFile, buffering=1 << 20)
+            weakref.finalize(self, _close, self._file)
 
     @property
     def held(self) -> list[Block] | None:
@@ -66,13 +57,13 @@ class Spool(Generic[Block]):
         return None if self._places else self._held
 
     def clear(self) -> None:
-        """Let go of all blocks, which nobody may use any longer: others go to the same files.
+        """Let go of all blocks, which nobody may use any longer: others go to the same file.
 
         Room that a file has already is written to in a fraction of the time.
         """
         self._left, self._held, self._places = self._memory, [], []
-        for file in self._files:
-            file.rewind()
+        if self._file is not None:
+            _on_disk(self._file.seek, 0)
 
     def append(self, block: Block, size: int) -> None:
         """Add a block of `size` bytes.
@@ -83,7 +74,7 @@ class Spool(Generic[Block]):
         if self._left >= 0:
             self._held.append(block)
         else:
-            self._places.append(self._file_of(len(self._places)).write(block))
+            self._places.append(_on_disk(self._written, block))
 
     def __len__(self) -> int:
         return len(self._held) + len(self._places)
@@ -95,140 +86,50 @@ class Spool(Generic[Block]):
     def __getitem__(self, k: int) -> Block:
         if k < len(self._held):
             return self._held[k]
-        place = k - len(self._held)
-        return self._read(place, place + 1)[0]
+        places = self._places[k - len(self._held)]
+        first, last = places[0].start, places[-1].stop
+        file = self._file.fileno()
+        mapped = _on_disk(mmap.mmap, file, last - first, access=mmap.ACCESS_READ, offset=first)
+        memory = memoryview(mapped)
+        head, *arrays = (memory[place.start - first : place.stop - first] for place in places)
+        block: Block = pickle.loads(head, buffers=arrays)
+        return block
 
     def parts(self) -> Iterator[Callable[[], list[Block]]]:
-        """Yield what returns the next few blocks, in any thread, and all of them in the end."""
-        yield from (functools.partial(list, [block]) for block in self._held)
-        ends = [0]
-        while ends[-1] < len(self._places):
-            ends.append(self._end_of_part(ends[-1]))
-        for file in self._files:
-            file.settle()  # by one thread, before others read
-        for first, last, after in zip(ends, ends[1:], [*ends[2:], None], strict=False):
-            for blocks in [] if after is None else self._of_each_file(last, after):
-                begin, end = self._places[blocks[0]][0], self._places[blocks[-1]][-1]
-                self._file_of(blocks[0]).fetch(begin, end)
-            yield functools.partial(self._read, first, last)
+        """Yield what returns the next blocks, in any thread, and all of them in the end."""
+        for k in range(len(self)):
+            self._fetch(k + 1 - len(self._held))
+            yield functools.partial(self._part, k)
 
-    def _end_of_part(self, first: int) -> int:
-        last, size = first + 1, self._size(first)
-        while last < len(self._places) and size + self._size(last) <= _MAPPED:
-            size += self._size(last)
-            last += 1
-        return last
+    def _part(self, k: int) -> list[Block]:
+        return [self[k]]
 
-    def _size(self, k: int) -> int:
-        return int(self._places[k][-1].stop - self._places[k][0].start)
-
-    def _file_of(self, k: int) -> _File:
-        return self._files[k % len(self._files)]
-
-    def _of_each_file(self, first: int, last: int) -> Iterator[range]:
-        """Yield which of these blocks are in each file that has one; there they lie together."""
-        step = len(self._files)
-        yield from (range(k, last, step) for k in range(first, min(first + step, last)))
-
-    def _read(self, first: int, last: int) -> list[Block]:
-        """Return blocks that follow one another."""
-        found: dict[int, Block] = {}
-        for blocks in self._of_each_file(first, last):
-            places = [place for k in blocks for place in self._places[k]]
-            memory = iter(self._file_of(blocks[0]).mapped(places))
-            for k in blocks:
-                head, *arrays = (next(memory) for _ in self._places[k])
-                found[k] = pickle.loads(head, buffers=arrays)
-        return [found[k] for k in range(first, last)]
-
-
-class _File:
-    """A temporary file, written by a thread of its own."""
-
-    def __init__(self) -> None:
-        self._file = _on_disk(tempfile.TemporaryFile, buffering=1 << 20)
-        self._writers: list[ThreadPoolExecutor] = []  # One, once there is something to write.
-        self._waiting: deque[Future[None]] = deque()
-        self._end = 0
-        weakref.finalize(self, _close, self._writers, self._file)
-
-    def write(self, block: object) -> list[slice]:
-        """Write a block, by and by; return the places of its parts."""
+    def _written(self, block: Block) -> list[slice]:
+        """Write a block; return the places of its parts."""
         arrays: list[pickle.PickleBuffer] = []
         head = pickle.dumps(block, protocol=5, buffer_callback=arrays.append)
-        contents, places = [], []
+        file, places = self._file, []
         for content in (memoryview(head), *(array.raw() for array in arrays)):
-            places.append(slice(self._end, self._end + content.nbytes))
-            contents += [content, bytes(-content.nbytes % _ALIGNED)]
-            self._end += content.nbytes + len(contents[-1])
+            begin = file.tell()
+            places.append(slice(begin, begin + content.nbytes))
+            file.write(content)
+            file.write(bytes(-content.nbytes % _ALIGNED))
         # Mappings begin at whole pages.
-        contents.append(bytes(-self._end % mmap.ALLOCATIONGRANULARITY))
-        self._end += len(contents[-1])
-        self.settle(_WAITING)
-        if not self._writers:
-            self._writers.append(ThreadPoolExecutor(max_workers=1))
-        writer = self._writers[0]
-        try:
-            self._waiting.append(writer.submit(self._file.writelines, contents))
-        except RuntimeError:
-            # No thread is to be had.  What was submitted waits for one all the same, and would be
-            # written a second time, in the place of a later block.
-            self.settle()
-            writer.shutdown(cancel_futures=True)
-            _on_disk(self._file.writelines, contents)
+        file.write(bytes(-file.tell() % mmap.ALLOCATIONGRANULARITY))
+        file.flush()
         return places
 
-    def rewind(self) -> None:
-        """Write to the beginning from now on."""
-        self.settle()
-        _on_disk(self._file.seek, 0)
-        self._end = 0
-
-    def settle(self, waiting: int = 0) -> None:
-        """Wait until no more than so many blocks are not written."""
-        while len(self._waiting) > waiting:
-            _on_disk(self._waiting.popleft().result)
-
-    def mapped(self, parts: list[slice]) -> list[memoryview]:
-        """Return parts that follow one another as memory."""
-        self.settle()
-        _on_disk(self._file.flush)
-        first, last = parts[0].start, parts[-1].stop
-        mapped = _on_disk(
-            mmap.mmap, self._file.fileno(), last - first, access=mmap.ACCESS_READ, offset=first
-        )
-        return [memoryview(mapped)[part.start - first : part.stop - first] for part in parts]
-
-    def fetch(self, first: slice, last: slice) -> None:
-        """Have the system read these and what is between, if it can be told."""
-        if hasattr(os, "posix_fadvise"):
-            size = last.stop - first.start
+    def _fetch(self, place: int) -> None:
+        """Have the system read a block of the file, if it can be told."""
+        if 0 <= place < len(self._places) and hasattr(os, "posix_fadvise"):
+            first, last = self._places[place][0].start, self._places[place][-1].stop
             with suppress(OSError):
-                os.posix_fadvise(self._file.fileno(), first.start, size, os.POSIX_FADV_WILLNEED)
+                os.posix_fadvise(self._file.fileno(), first, last - first, os.POSIX_FADV_WILLNEED)
 
 
-def _close(writers: list[ThreadPoolExecutor], file: Any) -> None:
-    """Close a file that nobody writes to any longer, in a thread: a large one takes a while.
-
-    One to which nothing was written is closed at once.
-
-    The collector may call this from anywhere, also from within `ThreadPoolExecutor.submit`, whose
-    lock it must not ask for again.
-    """
-
-    def close() -> None:
-        for writer in writers:
-            writer.shutdown(cancel_futures=True)
-        with suppress(OSError):  # which has been said
-            file.close()
-
-    if not writers:
-        close()
-        return
-    try:
-        threading.Thread(target=close, name=CLOSING).start()
-    except RuntimeError:  # no thread is to be had, or none any longer
-        close()
+def _close(file: Any) -> None:
+    with suppress(OSError):  # which has been said
+        file.close()
 
 
 def _on_disk(call: Any, *arguments: Any, **options: Any) -> Any:

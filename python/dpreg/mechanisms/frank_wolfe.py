@@ -118,8 +118,8 @@ def dp_frank_wolfe(
     hundreds of bounds: columns with few entries are looked at only when they are proposed.  Which
     they are changes no probability.  Screening needs all gradients at its iterations, so with
     it all columns are kept up to date.  Of sparse X the arrays are read where they lie if they
-    are compressed rows of doubles with 32-bit columns; beside them 6 bytes an entry are kept, 8 at
-    the start.
+    are compressed rows of doubles with 32-bit columns that rise; beside them 6 bytes an entry are
+    kept, 8 at the start.
 
     References
     ----------
@@ -254,6 +254,14 @@ def _unit_design(X: Any) -> _core.UnitDesign:
         raise ValueError(f"X must have at least one column and fewer than 2**31, got {columns}")
     if not sparse:
         return _core.DenseUnitDesign(values)
-    rows = X.tocsr()
-    cells = doubles("X.data", rows.data, 1)
-    return _core.SparseUnitDesign(rows.indptr, rows.indices, cells, columns)
+    from scipy.sparse import csr_array
+
+    given = X.tocsr()
+    cells = doubles("X.data", given.data, 1)
+    # New, as a matrix may have been changed since it last saw whether it has a cell twice.
+    rows = csr_array((cells, given.indices, given.indptr), shape=values.shape)
+    rows.check_format()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return _core.SparseUnitDesign(rows.indptr, rows.indices, rows.data, columns)

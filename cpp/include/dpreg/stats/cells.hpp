@@ -31,7 +31,7 @@ inline std::int16_t to_cell(double x) {
 std::vector<std::int32_t> to_responses(VectorView y, double l1);
 
 /// Compressed sparse rows that somebody else owns.  Row i has the entries
-/// row_start[i], ..., row_start[i + 1] - 1, in any order; entries of one cell are added.
+/// row_start[i], ..., row_start[i + 1] - 1, by rising column.
 struct SparseView {
     const std::int64_t* row_start;  ///< size rows + 1
     const std::int32_t* columns;

@@ -135,30 +135,10 @@ private:
     std::vector<std::int16_t> cells_;  ///< column by column
 };
 
-/// Sparse rows of which each cell has at most one entry.
-///
-/// Reads the caller's arrays, which must outlive it; keeps a copy only if some cell has several
-/// entries, which it adds.
-class SparseRows {
-public:
-    /// Throws InvalidArgument when the arrays do not describe a matrix.
-    explicit SparseRows(const SparseView& x);
-    const SparseView& view() const { return view_; }
-
-private:
-    bool has_duplicates() const;
-    void merge_duplicates();
-
-    SparseView view_;
-    std::vector<std::int64_t> merged_start_;
-    std::vector<std::int32_t> merged_columns_;
-    std::vector<double> merged_values_;
-};
-
-/// A sparse matrix, by rows and by columns.
+/// A sparse matrix, by rows and by columns.  Reads the caller's arrays, which must outlive it.
 class SparseUnitDesign : public UnitDesign {
 public:
-    /// Throws InvalidArgument when the arrays do not describe a matrix.
+    /// Throws InvalidArgument when the arrays do not describe a matrix, each cell once.
     explicit SparseUnitDesign(const SparseView& x);
     UnitColumn column(std::size_t j) const override { return columns_.column(j); }
     int128 row_product(std::size_t i, const Changes& v) const override;
@@ -171,7 +151,7 @@ private:
     std::size_t add_from_rows(const UnitColumn& column, ColumnProducts& products) const;
     void add_from_columns(const UnitColumn& column, ColumnProducts& products) const;
 
-    SparseRows rows_;
+    SparseView rows_;
     CellColumns columns_;
 };
 
