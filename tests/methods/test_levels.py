@@ -10,7 +10,6 @@ import dpreg
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.inference.covariance import hidden_note
-from dpreg.estimation.newton.coordinates import Moments, shrunken
 from dpreg.estimation.newton.levels import beginning
 from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
@@ -160,70 +159,6 @@ def test_a_single_level_that_many_rows_may_have_is_not_left_out(shares, noise, l
     assert found.change.shape == (width, width - left_out)
 
 
-def test_second_moments_of_columns_are_taken_as_they_are():
-    rng = np.random.default_rng(6)
-    seen = rng.standard_normal((4, 4))
-    seen, noise = seen + seen.T, np.full((4, 4), 0.01)
-    unknown = Moments(np.eye(4), np.full((4, 4), np.inf), np.zeros(4, dtype=bool))
-    found = unknown.seen(seen, noise)
-    np.testing.assert_allclose(found.matrix, seen, rtol=1e-14)
-    np.testing.assert_array_equal(found.variance, noise)
-
-
-def test_second_moments_that_are_known_and_seen_count_by_their_noise():
-    """Reference: the mean of two numbers with these variances, weighted by their inverses."""
-    rng = np.random.default_rng(9)
-    known, seen, first, second = rng.random((4, 3, 3)) + 0.1
-    found = Moments(known, first, np.zeros(3, dtype=bool)).seen(seen, second)
-    weights = 1 / first, 1 / second
-    total = weights[0] + weights[1]
-    np.testing.assert_allclose(found.matrix, (known * weights[0] + seen * weights[1]) / total)
-    np.testing.assert_allclose(found.variance, 1 / total)
-
-
-def test_second_moments_turn_with_the_coordinates_and_those_of_levels_stay():
-    rng = np.random.default_rng(10)
-    rows, by = rng.standard_normal((50, 3)), rng.standard_normal((3, 3))
-    columns, levels = np.zeros(3, dtype=bool), np.array([False, True, False])
-    found = Moments(rows.T @ rows, np.ones((3, 3)), columns).turned(by)
-    np.testing.assert_allclose(found.matrix, (rows @ by).T @ (rows @ by))
-    beside = Moments(rows.T @ rows, np.ones((3, 3)), levels).turned(by)
-    np.testing.assert_array_equal(beside.matrix[1], [0, 1, 0])
-    assert np.isfinite(beside.of_levels().variance).tolist() == [
-        [False, True, False], [True, True, True], [False, True, False],
-    ]  # fmt: skip
-
-
-def test_correlations_of_levels_that_noise_makes_are_left_out_and_others_are_kept():
-    rng = np.random.default_rng(7)
-    width, deviation = 60, 0.1
-    noise = rng.standard_normal((width, width)) * deviation / np.sqrt(2)
-    true = np.eye(width)
-    true[3, 7] = true[7, 3] = 0.8
-    seen = true + np.triu(noise) + np.triu(noise, 1).T
-    variance = np.where(np.eye(width, dtype=bool), 0.0, np.inf)
-    known = Moments(np.eye(width), variance, np.ones(width, dtype=bool))
-    found = known.seen(seen, np.full((width, width), deviation**2))
-    error = found.matrix - true
-    assert np.abs(np.linalg.eigvalsh(seen - true)).max() > 1.0
-    assert np.abs(np.linalg.eigvalsh(error)).max() < 0.75
-    assert abs(found.matrix[3, 7] - 0.8) < 0.3
-    np.testing.assert_array_equal(np.diag(found.matrix), 1.0)
-
-
-def test_noise_in_correlations_of_many_levels_leaves_their_coordinates_as_they_were():
-    """Coordinates that it turned by its size made steps five times too long."""
-    rng, k = np.random.default_rng(5), 60
-    unknown = np.where(np.eye(k, dtype=bool), 0.0, np.inf)
-    known = Moments(np.eye(k), unknown, np.ones(k, dtype=bool))
-    variance = np.full((k, k), 2 * 0.13**2)
-    for _ in range(20):
-        noise = np.triu(rng.normal(0, 0.13, (k, k)), 1)
-        values = np.linalg.eigvalsh(known.seen(np.eye(k) + noise + noise.T, variance).matrix)
-        assert values[0] > 0.5
-        assert values[-1] < 1.5
-
-
 def test_slopes_of_fifty_levels_have_errors_of_their_size():
     """Widths beside least squares of a factor whose rarest level has one row in a thousand."""
     widths = []
@@ -289,15 +224,6 @@ def test_means_that_are_far_apart_are_reached_from_a_reference_that_falls():
     assert np.median(errors) < 0.02
 
 
-def test_what_is_far_beyond_its_noise_is_moved_by_less_than_that():
-    """A level and its product with a column far from 0 have a correlation of nearly 1."""
-    variance = np.array([[0.0, np.inf], [np.inf, np.inf]])
-    known = Moments(np.eye(2), variance, np.array([True, False]))
-    seen, deviation = np.array([[1.0, 1.2], [1.2, 1.5]]), 0.05
-    found = known.seen(seen, np.full((2, 2), deviation**2))
-    assert 0 < 1.2 - found.matrix[0, 1] < deviation / 2
-
-
 def by_year(n, rng):
     white, year = 1.0 * (rng.random(n) < 0.7), rng.integers(1997, 2003, n) * 1.0
     odds = np.exp(0.5 + 0.2 * (year - 2000) + white * (0.5 - 0.25 * (year - 2000)))
@@ -313,32 +239,6 @@ def test_slopes_over_years_of_two_groups_have_an_honest_error_or_none():
         fit = dpreg.dp_glm("y ~ group*year", data, 1.0, 1e-6, rng=seed)
         off, error = fit.params["group[T.w]:year"] + 0.25, fit.bse["group[T.w]:year"]
         assert np.isnan(error) or abs(off) < 5 * error
-
-
-@pytest.mark.filterwarnings("error")
-def test_nothing_beside_much_noise_is_shrunk_to_nothing():
-    """A few rows by little epsilon: columns have no product with a response that is not there."""
-    np.testing.assert_array_equal(shrunken(np.zeros(3), np.array([0.0, 1e-9, 1e9])), 0)
-    np.testing.assert_allclose(shrunken(np.array([2e5, -2.0]), np.ones(2)), [1, 0], atol=1e-9)
-
-
-def test_of_numbers_that_are_noise_one_call_in_twenty_keeps_one():
-    rng = np.random.default_rng(9)
-    kept = [shrunken(rng.standard_normal(40), np.ones(40)).any() for _ in range(4_000)]
-    # A binomial number of 4,000 at 1 - .95 or so, within five deviations.
-    assert abs(np.mean(kept) - (1 - (1 - 0.05 / 40) ** 40)) < 5 * np.sqrt(0.05 * 0.95 / 4_000)
-
-
-def test_errors_along_a_direction_are_those_of_entries():
-    """Reference: the variance of v' E v over many symmetric E with independent entries."""
-    rng = np.random.default_rng(8)
-    deviation = np.array([[0.3, 0.1], [0.1, 0.2]])
-    errors = rng.standard_normal((200_000, 2, 2)) * deviation
-    errors[:, 0, 1] = errors[:, 1, 0] = errors[:, 0, 1] / np.sqrt(2)
-    vector = np.array([[0.6], [0.8]])
-    along = (vector.T @ errors @ vector).std()
-    found = Moments(np.eye(2), deviation**2, np.zeros(2, dtype=bool)).along(vector)
-    assert found[0] == pytest.approx(along, rel=0.02)
 
 
 def test_a_level_of_one_row_in_fifty_costs_others_nothing():
@@ -392,16 +292,3 @@ def test_a_reference_that_few_rows_have_is_said():
     assert both[0].endswith("such terms: use fewer columns, more rows or a larger eps")
     few = hidden_note(np.arange(10) > 0, tuple("abcdefghij"), inference=True)
     assert few[0].startswith("standard errors not estimable at this eps: b, c, d, e, f, g and 3 ")
-
-
-def test_what_is_known_of_levels_is_not_believed_along_what_was_hidden():
-    """Eight levels, a combination of which is always 0, as none is by itself."""
-    k, noise = 8, 0.05
-    hidden = np.where(np.arange(k) % 2, 1.0, -1.0)[:, None] / np.sqrt(k)
-    alike, variance = np.eye(k) - hidden @ hidden.T, np.full((k, k), noise**2)
-    known = Moments(np.eye(k), variance, np.ones(k, dtype=bool))
-    found, before = known.doubted(hidden).seen(alike, variance), known.seen(alike, variance)
-    left, believed = (float(np.trace(of.matrix @ hidden @ hidden.T)) for of in (found, before))
-    assert left < 0.2 < 0.4 < believed
-    assert (found.variance <= variance).all()
-    np.testing.assert_array_equal(known.doubted(np.zeros((k, 0))).variance, variance)
