@@ -8,8 +8,9 @@ import pytest
 
 import dpreg
 from dpreg.data.design import Terms
-from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.hidden_directions import constant_sums, not_seen
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.rare_columns import RareColumns
 from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.standardisation import Scales

@@ -12,9 +12,10 @@ from scipy import special
 import dpreg
 from dpreg.base.families import BINOMIAL
 from dpreg.estimation.newton import fit as newton
-from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.groups import Groups
 from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.quantised import RowLoss
 
 SLOPE = 1.73

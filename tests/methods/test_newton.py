@@ -9,7 +9,7 @@ import pytest
 from dpreg import _core
 from dpreg.base.families import GAUSSIAN
 from dpreg.data.design import Design, Terms
-from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.limits import FIRST_NORMS, Limits, along, count_norms, of_few
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.matrix_errors import MatrixErrors
@@ -17,6 +17,7 @@ from dpreg.estimation.newton.newton import newton
 from dpreg.estimation.newton.norm_tail import NormTail, bins_around
 from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.newton.secant import Path
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.rows import mapped_rows, standard_units
 from dpreg.estimation.releases.standardisation import Scales

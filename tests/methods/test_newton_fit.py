@@ -15,8 +15,8 @@ from methods.sums import formula
 
 import dpreg
 from dpreg.estimation.newton import curvature, rounds
-from dpreg.estimation.newton.coordinates import Moments
 from dpreg.estimation.newton.rounds import MOST_STEPS
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.privacy.gdp import gdp_mu
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpreg.estimation.newton.coordinates import Moments, shrunken
+from dpreg.estimation.newton.second_moments import Moments, shrunken
 
 PLACES = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 ALIKE = np.array([1.0 if i == j else 0.5 for i, j in PLACES])  # variances of symmetric noise

@@ -7,8 +7,9 @@ import pytest
 
 from dpreg import _core
 from dpreg.data.observations import InMemory
-from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.hidden_directions import shortened, unseen
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_scaling import column_scales
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles
-from dpreg.estimation.newton.coordinates import Moments
 from dpreg.estimation.newton.groups import groups
 from dpreg.estimation.newton.linearised import Linearised
 from dpreg.estimation.newton.scores import noisy_products
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.newton.whitening import USUAL
 from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.moments import noisy_gram

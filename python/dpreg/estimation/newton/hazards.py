@@ -17,8 +17,9 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.data.design import Terms
 from dpreg.data.periods import WHOLE, RowsOfPeriods
-from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.linearised import Linearised
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.newton.tilted import tilted_start
 from dpreg.estimation.newton.working_model import loss_of
 from dpreg.estimation.releases.accountant import Noisy

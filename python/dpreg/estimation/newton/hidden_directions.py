@@ -13,7 +13,8 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
-from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.coordinates import Whitening
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 

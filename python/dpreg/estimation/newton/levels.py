@@ -13,8 +13,8 @@ from dpreg.data.design import Terms
 from dpreg.data.level_tables import LevelTable, level_tables
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.newton.centred import regressors
-from dpreg.estimation.newton.coordinates import ALIKE, Mask, Moments
 from dpreg.estimation.newton.hidden_directions import untold_columns
+from dpreg.estimation.newton.second_moments import ALIKE, Mask, Moments
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales

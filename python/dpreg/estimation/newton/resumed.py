@@ -11,9 +11,10 @@ import numpy as np
 from dpreg.estimation.base import Declined, Release
 from dpreg.estimation.inference.covariance import at_least
 from dpreg.estimation.inference.start import Start
-from dpreg.estimation.newton.coordinates import Moments, Whitening
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.curvature import LONGEST
 from dpreg.estimation.newton.secant import Path
+from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.newton.whitening import USUAL, WIDE, rows_with_residual
 from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.moments import noisy_gram

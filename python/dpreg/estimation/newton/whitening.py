@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
-from dpreg.estimation.newton.coordinates import Moments, Whitening, shrunken
+from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.hidden_directions import (
     constant_sums,
     farthest,
@@ -19,6 +19,7 @@ from dpreg.estimation.newton.hidden_directions import (
     untold_columns,
 )
 from dpreg.estimation.newton.levels import Beginning, beginning
+from dpreg.estimation.newton.second_moments import Moments, shrunken
 from dpreg.estimation.releases.accountant import share_for
 from dpreg.estimation.releases.moments import noisy_gram
 from dpreg.estimation.releases.quantised import MappedRows
