@@ -113,9 +113,10 @@ def test_a_level_that_is_not_told_is_as_others_are_on_average(shares):
     assert found.unseen.shape[1] == 1
     rare = int(np.flatnonzero(np.isclose(shares, 0.001))[0])
     has = X[:, rare] == 1 if rare else ~X[:, 1:].any(axis=1)
-    # Left out, it has an effect of 1 on its rows, and none on others but by the mean.
+    # Left out, it has an effect on its rows, and none on others but by the mean: of a mean square
+    # of 1 where a deviation of the noise more have it.
     effect = rows @ found.unseen[:, 0]
-    np.testing.assert_allclose(effect, has - 0.001, atol=1e-9)
+    np.testing.assert_allclose(np.sqrt(0.001 + 0.002) * effect, has - 0.001, atol=1e-9)
     told = (rows @ found.change)[:, 2:]
     np.testing.assert_allclose(told[has], 0.0, atol=1e-2)
     assert np.abs(effect @ told).max() / N < 1e-4

@@ -59,8 +59,8 @@ class Beginning:
     # Shape (w, k): standardised rows times it have unit second moments, as far as counts of levels
     # say.
     change: Doubles
-    # Shape (w, w - k): levels whose rows were not told from none: what an effect of 1 is to
-    # coefficients.
+    # Shape (w, w - k): levels whose rows were not told from none: what is to coefficients an effect
+    # that has a mean square of 1 in all rows.
     unseen: Doubles
     moments: Moments
     shares: Doubles  # Shape (k,): of the rows of levels; of other coordinates, 1.
@@ -146,6 +146,10 @@ def beginning(
         # Rows that are left out are as others are on average, and not as the most common level:
         # slopes missed by seven errors where one row in a hundred was.
         taken = scale * turn[:, here] + np.outer(left_out.sum(axis=1), part)
+        # What is left in as many rows as may have one, its effect may explain.  With an effect of
+        # the size of residuals, 7 for 5 of 3,472 coefficients of sixteen models with factors, 2,000
+        # rows of each, were off by more than four errors, most of them a mean of 1% of the rows.
+        few = np.sqrt(np.maximum(share[~here], 0.0) + group.noise[~here])
         turned, doubt, beside = taken @ group.root, noise / part, group.beside
         sets = [(at, 0.0)]
         for of, products in found.crossed:
@@ -159,7 +163,7 @@ def beginning(
             if places is not at:
                 variance[kept, at[here]] = variance[at[here], kept] = 2 * _SHIFTED**2
             shares[kept] = part
-            unseen.append(rows[:, places] @ left_out)
+            unseen.append(rows[:, places] @ left_out / few)
         kept = at[here]
         variance[0, kept] = variance[kept, 0] = 2 * noise**2 / part
     for pair in _related(terms):
