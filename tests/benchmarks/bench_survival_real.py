@@ -220,7 +220,7 @@ def main() -> None:
         "are 95% for draws; of the whole they cover noise and sampling errors, of which only the "
         "first are there. *From Cox*: how far the exact fit of intervals is from Cox's model at "
         "most, in standard errors of the latter. How far persons are followed was tried on "
-        f"flchain, mgus2 and rotterdam too: others judge it.\n\n{described}\n\n## Hazard ratios\n\n"
+        f"all of these tables and on pbc.\n\n{described}\n\n## Hazard ratios\n\n"
         "Share of 95% intervals of coefficients that hold the exact ones of the table (Poisson "
         "regression with the same intervals), the farthest that one is off in private standard "
         "errors, median of these over the exact ones, which are clustered, and share without a "
