@@ -7,10 +7,6 @@ HEADERS := $(shell find cpp -name '*.hpp')
 TIDIED := $(patsubst %,build/lint/%.tidied,$(shell find cpp/src -name '*.cpp'))
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 
-# What small fits free is kept for the next ones.  Given back to the system, as glibc does from 128 KB
-# on, and asked for again it takes a tenth of their time.
-export MALLOC_MMAP_THRESHOLD_ := 33554432
-export MALLOC_TRIM_THRESHOLD_ := 268435456
 # Without compiled modules each worker takes five seconds more to read the tests a second time.
 unexport PYTHONDONTWRITEBYTECODE
 # What nobody imports is not compiled: the tests of other packages, and mypy, which has machine code.
@@ -57,6 +53,11 @@ test-core: $(VENV)/test
 	build/sanitize/fuzz_scores 2000
 	build/sanitize/fuzz_sums 1000
 	.ci/sanitize $(VENV) build/sanitize tests/bindings
+
+# What small fits free is kept for the next ones.  Given back to the system, as glibc does from 128 KB
+# on, and asked for again it takes a tenth of their time.  Benchmarks have the memory of users.
+test-python test-fuzz docs test-docs: export MALLOC_MMAP_THRESHOLD_ := 33554432
+test-python test-fuzz docs test-docs: export MALLOC_TRIM_THRESHOLD_ := 268435456
 
 # Those of the site and of R are run where there is a site, and R.
 test-python: $(VENV)/test
