@@ -148,7 +148,7 @@ def beginning(
         taken = scale * turn[:, here] + np.outer(left_out.sum(axis=1), part)
         # What is left in as many rows as may have one, its effect may explain.  With an effect of
         # the size of residuals, 7 for 5 of 3,472 coefficients of sixteen models with factors, 2,000
-        # rows of each, were off by more than four errors, most of them a mean of 1% of the rows.
+        # rows of each, were off by more than four errors.
         few = np.sqrt(np.maximum(share[~here], 0.0) + group.noise[~here])
         turned, doubt, beside = taken @ group.root, noise / part, group.beside
         sets = [(at, 0.0)]
