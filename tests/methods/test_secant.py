@@ -100,6 +100,14 @@ def test_a_score_that_does_not_fall_is_unsettled():
             assert path.unsettled.tolist() == [False, True, False]
 
 
+@pytest.mark.parametrize(("doubt", "unsettled"), [(0.02, False), (1e-4, True)])
+def test_what_a_wrong_curvature_leaves_is_unsettled_only_where_it_was_not_doubted(doubt, unsettled):
+    """A long step along one coordinate, with a curvature that moves the score of the other."""
+    path, true = path_of(2, doubt), np.array([[1.0, 0.15], [0.15, 1.0]])
+    walk(path, true, np.linalg.solve(true, [1.3, 0.3]), 2, 1e-3)
+    assert path.unsettled.tolist() == [False, unsettled]
+
+
 def test_noise_alone_is_not_unsettled():
     rng = np.random.default_rng(3)
     path = walk(path_of(40, 0.01), np.eye(40), np.zeros(40), 6, 0.5, rng)
