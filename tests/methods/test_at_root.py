@@ -73,6 +73,44 @@ def test_it_is_not_asked_for_where_it_would_be_noise_or_of_few_events():
     assert share(10_000.0, 0.24) == 0.0
 
 
+@pytest.mark.parametrize(("width", "flatter"), [(5, True), (31, False)])
+def test_noise_along_many_directions_is_not_taken_for_little_curvature(width, flatter):
+    curvature = np.diag(np.append(0.6, np.ones(width - 1)))
+    found = SimpleNamespace(
+        sizes=np.full(width, width**-0.5), width=width, levels=np.zeros(width, dtype=bool)
+    )
+    rounds = SimpleNamespace(
+        path=SimpleNamespace(curvature=curvature),
+        model=SimpleNamespace(found=found, family=SimpleNamespace(name="binomial")),
+        noise=SimpleNamespace(rows=1, share=lambda f: 1.0),
+        units=20.0,
+        steps_left=3,
+    )
+    assert at_root.is_flatter(rounds) == flatter
+    rounds.path.curvature = np.eye(width)
+    assert not at_root.is_flatter(rounds)
+
+
+@pytest.mark.parametrize("d", [3, 30])
+def test_the_curvature_of_a_family_is_no_more_doubted_along_a_way_in_more_coordinates(
+    d, monkeypatch
+):
+    def seen(of, begun, real=fit.newton_errors):
+        paths.append(of.path)
+        return real(of, begun)
+
+    paths = []
+    monkeypatch.setattr(fit, "newton_errors", seen)
+    rng = np.random.default_rng(d)
+    X = rng.standard_normal((4_000, d))
+    y = (rng.random(len(X)) < 1 / (1 + np.exp(-X[:, 0]))).astype(float)
+    columns = {f"x{j}": x for j, x in enumerate(X.T)}
+    formula = "y ~ " + " + ".join(columns)
+    dpreg.dp_glm(formula, columns | {"y": y}, 500.0, 1e-6, family="binomial", rng=1)
+    wrong = np.trace(paths[0].doubt.times(np.ones(d + 1) / np.sqrt(d + 1)))
+    assert 0.15 < np.sqrt(wrong) < 0.35
+
+
 def test_a_unit_moves_it_by_its_sensitivity_at_most():
     rng = np.random.default_rng(5)
     sizes = rng.integers(1, 7, 25)

@@ -49,7 +49,7 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     Each variance is that of the noisy scatter where its noise is small beside what errors of
     constant variance would have, and turns to the latter as the noise grows: where noise hides
     the difference, privacy noise in the coefficient outweighs it.  Correlations are those of
-    `_without_noise`.
+    `without_noise`.
 
     bread, shape (c, w).
     constant, shape (w, w): what `scatter` would be if errors had constant variance; positive
@@ -57,7 +57,7 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     scatter, shape (w, w).
     deviation: of the noise on the diagonal of `scatter`; 1 / sqrt 2 of it elsewhere.
     """
-    shape = bread @ _without_noise(constant, scatter, deviation) @ bread.T
+    shape = bread @ without_noise(constant, scatter, deviation) @ bread.T
     expected = np.einsum("cj,jk,ck->c", bread, constant, bread)
     seen = np.einsum("cj,jk,ck->c", bread, scatter, bread)
     # Where nothing is seen of the scatter `deviation` is infinite, and 0 times that is no number.
@@ -72,20 +72,26 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     return np.asarray(shape * np.outer(ratio, ratio))
 
 
-def _without_noise(constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:
+def without_noise(
+    constant: Doubles, scatter: Doubles, deviation: float, *, taken: float = 1.0,
+    least: float = 1 / _LEAST_VARIANCE,
+) -> Doubles:  # fmt: skip
     """Return the scatter, moved to `constant` by the share of their distance that is noise.
 
     See Ledoit and Wolf (2004).
+
+    taken: of the square of the noise.
+    least: times `constant`.
     """
     root = np.linalg.cholesky(constant)
     back = np.linalg.inv(root)
     apart = back @ scatter @ back.T - np.eye(len(root))
     inverse = back @ back.T
-    noise = deviation**2 * (np.trace(inverse) ** 2 + (inverse**2).sum()) / 2
+    noise = taken * deviation**2 * (np.trace(inverse) ** 2 + (inverse**2).sum()) / 2
     # nan where nothing is known.
     with np.errstate(invalid="ignore", divide="ignore"):
         share = max(0.0, 1 - noise / float((apart**2).sum()))
-    values = at_least(np.eye(len(root)) + share * apart, 1 / _LEAST_VARIANCE)
+    values = at_least(np.eye(len(root)) + share * apart, least)
     return np.asarray(root @ values @ root.T)
 
 

@@ -77,6 +77,10 @@ from dpreg.estimation.standardised import Standardised
 # measured: it changes on the way to the root.  Without these .87 for .95 of the intervals of a
 # logit of 5,000 rows with twelve levels covered.
 _GUESSED, _MEASURED = 0.2, 0.1
+# and by less in more coordinates than this, so that it is as wrong along any way: what changes is a
+# few directions, and not each entry.  Without it errors of five models of 15 to 40 columns, 20,000
+# rows, were 1.08 to 1.16 times as long, and .97 of the intervals covered with it, too.
+_ALONG = 6
 # The curvature of a family changes by about this share where linear predictors change by 1.
 _BENT = 0.5
 # So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
@@ -191,7 +195,8 @@ def _walk(
     of = groups(begun, model)
     doubt = found.moments.doubt
     if not known:
-        doubt = doubt.beside(np.full_like(found.moments.matrix, 2 * guess**2))
+        entry = 2 * guess**2 * min(_ALONG / found.width, 1.0)
+        doubt = doubt.beside(np.full_like(found.moments.matrix, entry))
     still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
     bent = 0.0 if known else _BENT / model.curved
     told = found.levels if of is not None and of.levels.any() else None
