@@ -101,16 +101,16 @@ def test_what_is_not_told_of_levels_is_not_told_of_any_class():
     shares = (0.7, 0.299, 0.001)
     found, _ = begun(shares, table(shares, np.random.default_rng(3)), precision=1 / 0.002)
     blocks, beside = found.of_blocks(np.eye(2)), found.beside(1.0, np.eye(2))
-    for made, unseen in ((blocks, 2), (beside, 1)):
-        assert made.unseen.shape == (len(made.change), unseen)
-        assert made.change.shape[1] + unseen == len(made.change)
+    for made, left_out in ((blocks, 2), (beside, 1)):
+        assert made.change.shape[1] + left_out == len(made.change)
+        # Of each level, and of a slope beside it.
+        assert made.unseen.shape == (len(made.change), 2 * left_out)
 
 
 @pytest.mark.parametrize("shares", [(0.7, 0.299, 0.001), (0.001, 0.7, 0.299), (0.3, 0.699, 0.001)])
 def test_a_level_that_is_not_told_is_as_others_are_on_average(shares):
     X = table(shares, np.random.default_rng(3))
     found, rows = begun(shares, X, precision=1 / 0.002)
-    assert found.unseen.shape[1] == 1
     rare = int(np.flatnonzero(np.isclose(shares, 0.001))[0])
     has = X[:, rare] == 1 if rare else ~X[:, 1:].any(axis=1)
     # Left out, it has an effect on its rows, and none on others but by the mean: of a mean square
@@ -120,6 +120,23 @@ def test_a_level_that_is_not_told_is_as_others_are_on_average(shares):
     told = (rows @ found.change)[:, 2:]
     np.testing.assert_allclose(told[has], 0.0, atol=1e-2)
     assert np.abs(effect @ told).max() / N < 1e-4
+    # Where the mean of a regressor there is .3 deviations from that of all, its slope has so much.
+    slope = found.unseen[:, 1:]
+    np.testing.assert_allclose(rows @ slope, 0.3 * np.sqrt(0.001 + 0.002) * rows[:, [1]], atol=1e-9)
+
+
+def test_a_slope_beside_a_level_that_is_left_out_is_not_said_to_be_what_it_would_be_with_it():
+    away = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        rare, x = rng.random(2_000) < 0.012, rng.standard_normal(2_000)
+        x = x + rare
+        y = x - 3 * rare + 0.5 * rng.standard_normal(len(x))
+        level = np.where(rare, "few", np.where(rng.random(len(x)) < 0.5, "a", "b"))
+        data = pd.DataFrame({"y": y, "x": x, "g": pd.Categorical(level, ["a", "b", "few"])})
+        fit = dpreg.dp_lm("y ~ x + g", data, 1.0, 1e-6, rng=seed)
+        away.append((fit.params["x"] - 1) / fit.bse["x"])
+    assert np.nanmax(np.abs(away)) < 2.5
 
 
 def test_without_noise_in_counts_nothing_is_doubted():
@@ -138,7 +155,7 @@ def test_in_a_small_study_levels_that_are_not_told_are_left_out_if_few_rows_have
 ):
     X = table(shares, np.random.default_rng(5))
     found, _ = begun(shares, X, precision=1 / noise, small=True)
-    assert found.unseen.shape[1] == left_out
+    assert (found.unseen.shape[1] > 0) == left_out
     if not left_out:
         np.testing.assert_array_equal(found.change, np.eye(4))
         assert not found.moments.levels.any()
@@ -155,8 +172,8 @@ def test_in_a_small_study_levels_that_are_not_told_are_left_out_if_few_rows_have
 def test_a_single_level_that_many_rows_may_have_is_not_left_out(shares, noise, left_out):
     """Rows of a unit count together: noise may be as large as the share of a common level."""
     found, _ = begun(shares, table(shares, np.random.default_rng(5)), precision=1 / noise)
-    assert found.unseen.shape[1] == left_out
     width = len(shares) + 1
+    assert found.unseen.shape == (width, left_out + (left_out > 0))
     assert found.change.shape == (width, width - left_out)
 
 

@@ -47,8 +47,8 @@ class Beginning:
     # Shape (w, k): standardised rows times it have unit second moments, as far as counts of levels
     # say.
     change: Doubles
-    # Shape (w, w - k): levels whose rows were not told from none: what is to coefficients an effect
-    # that has a mean square of 1 in all rows.
+    # Shape (w, h): levels whose rows were not told from none: what is to coefficients an effect
+    # that has a mean square of 1 in all rows; and what slopes may have of it.
     unseen: Doubles
     moments: Moments
     shares: Doubles  # Shape (k,): of the rows of levels; of other coordinates, 1.
