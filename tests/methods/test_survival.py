@@ -217,8 +217,8 @@ def test_wrong_use_is_refused_before_the_charge(given, kind, says):
 
 def test_persons_of_a_rare_level_keep_their_events():
     """Their rows were longer than any limit of scores: the slope was 2 to 4 errors off."""
-    off = []
-    for seed in (1, 2):
+    off, errors = [], []
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         x, rare = rng.normal(size=20_000), rng.random(20_000) < 0.02
         time = rng.exponential(1 / (0.9 * np.exp(0.5 * x + 0.6 * rare)))
@@ -231,8 +231,9 @@ def test_persons_of_a_rare_level_keep_their_events():
         )  # fmt: skip
         name = "C(site)[T.v]"
         off.append((fit.params[name] - 0.6) / fit.bse[name])
-        assert fit.bse[name] < 0.25
-    assert np.abs(off).max() < 2.0
+        errors.append(fit.bse[name])
+    assert np.median(errors) < 0.2
+    assert np.sqrt(np.mean(np.square(off))) < 1.6
 
 
 def test_a_number_that_few_persons_have_is_told_or_has_no_error():
