@@ -75,7 +75,7 @@ update.dp_lm <- function(object, formula., ..., evaluate = TRUE) {
   caller <- parent.frame()
   check_spender(topenv(caller))
   if (is.null(object$call))
-    refuse("update(): this fit was made in Python, and R does not know its data; call dp_lm()")
+    refuse("update(): this fit was made in Python, and its data are not in R; call dp_lm()")
   call <- typed_call(object$call)
   nameless <- is.call(call$data) && length(call$data) == 1L
   if (nameless && !"data" %in% ...names())

@@ -96,7 +96,7 @@ surv_given <- function(formula, examples) {
   of <- list(c("time", "event"), c("time", "time2", "event"))[[max(1L, min(2L, length(given) - 1L))]]
   named <- names(given) %||% rep("", length(given))
   if (length(given) != length(of) || !all(named %in% c("", of)))
-    refuse("formula: Surv() takes times to one event, censored on the right, and delayed entry; ",
+    refuse("formula: Surv() supports right-censored times to one event and delayed entry only; ",
            examples)
   named[named == ""] <- setdiff(of, named)
   given <- given[match(of, named)]

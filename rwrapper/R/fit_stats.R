@@ -36,7 +36,7 @@ fit_stats <- function(object, level = 0.95) {
 }
 
 stats_of <- function(object, what) {
-  if (!is.null(object$family)) private_stop(what, "this model has no variance of errors beside its mean")
+  if (!is.null(object$family)) private_stop(what, "this model has no separate error variance")
   if (is.null(object$stats))
     dpreg_stop("private", what, " is not available: the variance of the errors was not released; ",
                "dp_lm(fit_stats = TRUE) pays for it")

@@ -69,7 +69,7 @@ chosen_design <- function(found, asked) {
   design$ranges <- design$ranges[intersect(names(design$ranges), design$kept)]
   cost <- found$privacy
   design$note <- sprintf(
-    "terms were selected by dp_select() at eps = %g, delta = %g; if from the same data, that adds to the cost, and intervals are conditional on the selection",
+    "terms were selected by dp_select() at eps = %g, delta = %g; if from the same data, this adds to the cost, and intervals do not account for the selection",
     cost$epsilon, cost$delta)
   design
 }

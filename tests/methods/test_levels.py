@@ -284,8 +284,8 @@ def test_a_reference_that_few_rows_have_is_said():
     assert fit.bse.isna().tolist() == [False, True, False]
     assert fit.notes == (
         "standard errors not estimable at this eps: g[T.a]; other coefficients may contain part of "
-        "the effects of such terms, and a level with too few rows is given the mean effect of its "
-        "factor: merge it with another, or use fewer columns, more rows or a larger eps",
+        "the effects of such terms, and a level with too few rows is assigned the mean effect of "
+        "its factor: merge it with another, or use fewer columns, more rows or a larger eps",
     )
     names, factor = ("Intercept", "x", "g[T.b]", "g[T.c]"), [np.array([2, 3])]
     both = hidden_note(np.array([False, True, True, True]), names, inference=True, levels=factor)

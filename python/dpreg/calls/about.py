@@ -51,8 +51,8 @@ def coding(response: str, family: Family, schema: Schema, error: float) -> tuple
     if family.name != "binomial" or truth or error < _VAGUE:
         return ()
     return (
-        f"little is known of the intercept; if {response} is coded 1 and 2, all of its values "
-        f"counted as 1: write I({response} == 2)",
+        "the intercept has a large standard error or none; if "
+        f"{response} is coded 1 and 2, all of its values were read as 1: write I({response} == 2)",
     )
 
 
@@ -65,8 +65,8 @@ def bases(terms: Terms) -> tuple[str, ...]:
     if not terms.intercept or not whole:
         return ()
     return (
-        f"the columns of {whole[0]} add up to 1, as the intercept does, so that neither has "
-        "coefficients of its own, at any eps; write '0 + ' before the terms of the formula",
+        f"the columns of {whole[0]} add up to the intercept, so their coefficients cannot be "
+        "estimated at any eps; write '0 + ' before the terms of the formula",
     )
 
 
@@ -89,8 +89,8 @@ def gain(estimates: Doubles, covariance: Doubles, slopes: list[int]) -> tuple[st
     if not slopes or (known and square >= 2 * len(known)):
         return ()
     return (
-        "predictions may be no better than the shares of the classes, as errors in the slopes are "
-        "as large as what the slopes explain; take fewer covariates, more rows or a larger eps",
+        "predictions may be no better than the shares of the classes, because the errors of the "
+        "slopes are as large as their effects; use fewer covariates, more rows or a larger eps",
     )
 
 

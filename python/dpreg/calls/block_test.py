@@ -168,7 +168,7 @@ def test_by_blocks(
     name, epsilon, bits = request.formula, session.allowance.epsilon, session.allowance.bits
     if session.payer.stratum is not None:
         why = "is that of one stratum, and all rows would be used"
-        raise BudgetError("budget", why, "give the budget of all of them")
+        raise BudgetError("budget", why, "give the budget of all strata")
     number, threshold = _checked_blocks(request.method.blocks, epsilon), request.method.threshold
     if not is_number(threshold) or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)

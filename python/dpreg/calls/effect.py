@@ -203,13 +203,13 @@ def _about_estimate(found: EffectRelease, options: TreatmentEffect) -> tuple[str
     notes = list(dict.fromkeys(found.notes))
     if not np.isfinite(found.covariance).all():
         notes.insert(0, (
-            "the standard error of the effect is not estimable at this eps, as one of the models "
-            "has coefficients that are not; take fewer covariates, more rows or a larger eps"
+            "the standard error of the effect is not estimable at this eps, because some "
+            "coefficients of its models are not; use fewer covariates, more rows or a larger eps"
         ))  # fmt: skip
     elif found.longer:
         notes.append(
-            "the models have coefficients that are not estimable at this eps, which makes the "
-            "interval longer; fewer covariates, more rows or a larger eps make it shorter"
+            "some coefficients of the models are not estimable at this eps, which widens the "
+            "interval; fewer covariates, more rows or a larger eps make it narrower"
         )
     overlap = _overlap(found, options)
     if overlap is not None and overlap.rows - 2 * overlap.std_err > _MANY * found.units:

@@ -200,7 +200,7 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
         named &= getattr(formula, "ndim", 1) > 0
         terms = list(formula) if named else []
         if not terms or not all(isinstance(term, str) for term in terms):
-            wanted = "a text such as '~ price + carat', or a list of terms"
+            wanted = "a string such as '~ price + carat', or a list of terms"
             raise unusable("formula", wanted, formula)
         return " + ".join(term if _plain(term) else quoted(term) for term in terms)
     left, tilde, right = formula.partition("~")

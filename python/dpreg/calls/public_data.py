@@ -121,7 +121,7 @@ def _check_varying(names: tuple[str, ...], centre: Any, scale: Any) -> None:
         raise ArgumentError(
             "data",
             f"has constant columns: {', '.join(flat)}",
-            "take more public data, or leave them out",
+            "use more public data, or leave them out",
         )
 
 

@@ -36,7 +36,7 @@ _ARRAYS = ("number of columns", "eps, delta and all options")
 _SPENT = ": the budget is spent and there is no result"
 _FAILED = (
     f"the computation failed after the charge{_SPENT}.  The error may contain records and is not "
-    "shown; with a seed, whose result is not private, it is shown"
+    "shown; it is shown only with a seed, whose result is not private"
 )
 
 

@@ -106,5 +106,5 @@ def bounded(terms: Terms, asked: Request, refused: tuple[str, ...]) -> Terms:
 def check_columns(names: tuple[str, ...], advice: str) -> None:
     """Refuse more columns of rows than there may be."""
     if len(names) > _MOST_COLUMNS:
-        size = f"{len(names):,} coefficients, and {_MOST_COLUMNS:,} is the limit"
+        size = f"{len(names):,} coefficients, more than {_MOST_COLUMNS:,}"
         raise FormulaError(f"makes {size}", advice)

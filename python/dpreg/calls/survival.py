@@ -242,7 +242,7 @@ def _expansion(
         varying += [name for name in names if name not in varying]
     periods = Periods(edges=edges, covariates=covariates, strata=strata, varying=tuple(varying))
     if varying and periods.count == 1:
-        problem_is = "no effect changes with time where there is one interval"
+        problem_is = "effects cannot change with time if there is only one interval"
         raise ArgumentError("time_varying", problem_is, "give two cuts or more")
     check_columns(periods.names, "use fewer cuts or fewer terms")
     return RowsOfPeriods(

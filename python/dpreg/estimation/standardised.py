@@ -134,7 +134,7 @@ class Standardised:
         """Return what to say when no coefficient was found."""
         return Declined(
             reason="eps is too small for so few rows to estimate any coefficient",
-            advice=("take fewer terms, more rows or a larger ", Argument("eps")),
+            advice=("use fewer terms, more rows or a larger ", Argument("eps")),
             units=self.scales.units,
             parts=tuple(self.noise.parts),
             composition=COMPOSITION,

@@ -143,7 +143,7 @@ class Account:
         hashes = self.hashes
         self._read(charges_from, self._ledger.entries())
         if seal is not None and seal not in hashes:
-            why = f"what it held when {seal!r} was its seal is missing"
+            why = f"the entries up to the seal {seal!r} are missing"
             raise untrusted(self._path, why)
         return max(0, len(hashes) - 1)
 
@@ -214,7 +214,7 @@ class Spendable:
             Instead of `eps`: it is mu-GDP, such as Gaussian noise of scale sensitivity / mu.
         """
         if not isinstance(label, str):
-            raise BudgetError("label", ("must be a text, got ", got(label)))
+            raise BudgetError("label", ("must be a string, got ", got(label)))
         self.account.reserve(label, cost_from(eps, delta, mu, self.delta), self.stratum)
 
     def delta_for(self, epsilon: float) -> float:

@@ -104,7 +104,7 @@ class Budget(Spendable):
     ) -> None:
         found = accounting_from(eps, DELTA if delta is None else delta, accounting, mu, rho)
         if not isinstance(name, str):
-            raise BudgetError("name", ("must be a text, got ", got(name)))
+            raise BudgetError("name", ("must be a string, got ", got(name)))
         if ledger is None:
             self.account, self._name = Account(found, MemoryLedger(), user), name
             return

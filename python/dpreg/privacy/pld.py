@@ -71,8 +71,8 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
         if high > _MOST:
             raise BudgetError(
                 "eps",
-                f"{epsilon:.4g} at delta {delta:.3g} cannot be reached with {steps} steps, as "
-                "precisely as losses can be added up",
+                f"{epsilon:.4g} at delta {delta:.3g} cannot be reached with {steps} steps, with "
+                "the precision at which losses are added up",
                 "write fewer steps",
                 ("a larger ", Argument("eps"), " or ", Argument("delta")),
             )

@@ -73,7 +73,7 @@ _ABSENT = {
     **dict.fromkeys(("ate", "estimate"), ("effect", "write effect")),
     **dict.fromkeys(
         ("att", "atet"),
-        ("effect", "effect is the average in all rows, not in those that were treated"),
+        ("effect", "effect is the average over all rows, not over the treated rows"),
     ),
     **dict.fromkeys(
         ("concordance_index", "concordance_index_", "concordance"),

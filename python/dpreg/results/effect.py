@@ -199,6 +199,7 @@ def below(found: DPEffect) -> list[str]:
         of = found.overlap
         lines.append(
             f"Overlap: about {max(of.rows, 0.0):,.0f} rows (std err {of.std_err:,.0f}) have a "
-            f"probability of treatment outside {of.low:g} to {of.high:g}, and are moved there."
+            f"probability of treatment outside {of.low:g} to {of.high:g}, and are "
+            "clipped to these limits."
         )
     return [*lines, *said_below(found.privacy, found.notes[:_SHOWN_NOTES])]

@@ -111,7 +111,7 @@ class DPMoments(Saved, Models):
         """
         model = self.model(formula)
         if not isinstance(instruments, str):
-            raise unusable("instruments", "a text such as '~ z + a'", instruments)
+            raise unusable("instruments", "a string such as '~ z + a'", instruments)
         right = instruments.partition("~")[2] if "~" in instruments else instruments
         exogenous = self.model(f"{model.formula.partition('~')[0]} ~ {right}")
         return moment_models.two_stage_fit(self, model, exogenous)

@@ -94,7 +94,7 @@ class NotReleased(Saved, Exception):  # noqa: N818
                 "undeclared level or a non-finite term are dropped.",
                 *chosen,
                 privacy_note(self.privacy),
-                "Spent: the whole budget of the call.  This outcome is itself private.",
+                "Spent: the whole budget of the call.  The guarantee covers this outcome too.",
             ),
         )
 

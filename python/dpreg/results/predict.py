@@ -167,7 +167,7 @@ def error_variance(fit: Fitted) -> float:
     """Return the variance of errors about the line."""
     other = write("interval", "confidence")
     if not fit.family.least_squares:
-        problem = f"'prediction' is for linear models, and this one is {fit.family.name}"
+        problem = f"'prediction' is for linear models, and this model is {fit.family.name}"
         raise ArgumentError("interval", problem, other)
     if fit.stats is None:
         problem = "'prediction' needs the residual scale, which was not released"

@@ -92,7 +92,7 @@
     const { name } = family;
     const noun = MODELS[name]?.noun ?? "slope";
     const missing = `has no standard error with probability ${short(1 - plan.released)}`;
-    if (plan.released < 0.5) return `Nothing would be learned at this size: a ${noun} ${missing}.`;
+    if (plan.released < 0.5) return `This is too small for inference: a ${noun} ${missing}.`;
     if (!powered(name)) {
       const exact = EXACT[name] ?? "maximum likelihood";
       return `Standard errors are about ${short(plan.width)} times those of ${exact}.`;

@@ -204,7 +204,7 @@ def hidden_note(
         return ()
     what = "standard errors" if inference else "coefficients"
     less = "fewer columns, more rows or a larger eps"
-    reference = "few rows may have the reference level of a factor: make another level the first"
+    reference = "the reference level of a factor may have few rows: make another level the first"
     # Without its rows nothing is known of the intercept either.
     rare = coefficients[0] == "Intercept" and hidden[0] and any(hidden[of].all() for of in levels)
     if hidden.all():
@@ -220,8 +220,8 @@ def hidden_note(
     if rare:
         absent += f", and {reference}"
     elif any(hidden[of].any() and not hidden[of].all() for of in levels):
-        absent += ", and a level with too few rows is given the mean effect of its factor: merge it"
-        absent += f" with another, or use {less}"
+        absent += ", and a level with too few rows is assigned the mean effect of its factor: merge"
+        absent += f" it with another, or use {less}"
     elif narrow:
         absent = narrow_note(narrow)
     else:

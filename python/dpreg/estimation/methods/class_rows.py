@@ -198,7 +198,7 @@ def _declined(spending: Stages, rows: Standardised, units: _Units, max_rows: int
     if max_rows == 1:
         return outcome
     reason = f"with {max_rows} rows per unit, eps is too small to estimate any coefficient"
-    advice = ("take a smaller ", Argument("max_rows"), " or a larger ", Argument("eps"))
+    advice = ("use a smaller ", Argument("max_rows"), " or a larger ", Argument("eps"))
     return replace(outcome, reason=reason, advice=advice)
 
 

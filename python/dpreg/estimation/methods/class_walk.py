@@ -23,9 +23,8 @@ _SLOW = 0.5
 # were not off, had more than .4, and none more than .6.
 _FAR = 0.7
 _NOT_THERE = (
-    "no standard errors: the steps did not come near the maximum of the likelihood, as where"
-    " regressors separate the classes almost with certainty; coefficients may be much farther from"
-    " 0",
+    "no standard errors: the steps did not come near the maximum of the likelihood, as happens if"
+    " regressors separate the classes almost completely; coefficients may be much farther from 0",
 )
 # A step is significant where its square exceeds that of noise by so many of its deviations.
 _CLEAR = 4.0

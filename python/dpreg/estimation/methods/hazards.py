@@ -160,7 +160,7 @@ def _not_estimable(begun: Standardised, records: Scales) -> Declined:
     return replace(
         begun.not_estimable(),
         reason="eps is too small for so few events to estimate any coefficient",
-        advice=("take fewer terms or cuts, more rows or a larger ", Argument("eps")),
+        advice=("use fewer terms or cuts, more rows or a larger ", Argument("eps")),
         units=records.units,
     )
 

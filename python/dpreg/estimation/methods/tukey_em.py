@@ -205,8 +205,8 @@ class TukeyEM(Method):
             found = coefficients(point, layout, law, factor, self.grid_exponent)
             names = np.array(design.terms.coefficients)[~found.identified]
             notes.append(
-                f"not estimable in most parts of the data at this eps: {', '.join(names)}; the "
-                "standard errors of the other coefficients are larger for it"
+                f"not estimable in most parts of the data at this eps: {', '.join(names)}; this "
+                "increases the standard errors of the other coefficients"
             )
         limits, spent = self._limits(design, allowance)
         return Release(

@@ -162,7 +162,7 @@ def _finding(plan: Plan) -> str:
     """Return what the plan says about inference, in a sentence."""
     missing = f"has no standard error with probability {1 - plan.released:.2g}"
     if _nothing(plan):
-        return f"Nothing would be learned at this size: a slope {missing}. {plan._enough()}"
+        return f"This is too small for inference: a slope {missing}. {plan._enough()}"
     if plan.power is None:
         return f"Standard errors are about {plan.width:.3g} times those of {plan.model.exact}."
     if plan.effect is None:

@@ -184,12 +184,12 @@ class Study:
         if not isinstance(of, HazardModel):
             return n
         if n is not None and self.events is not None:
-            problem = ("and ", Argument("n"), " say the same, with ", Argument("event_rate"))
+            problem = ("cannot be used together with ", Argument("n"))
             raise ArgumentError("events", problem, leave_out("n"), leave_out("events"))
         if n is None:
             return None if self.events is None else count("events", self.events)
         if self.event_rate is None:
-            needed = ("is needed with ", Argument("n"), ": events decide")
+            needed = ("is needed with ", Argument("n"), ", because the number of events matters")
             raise ArgumentError("event_rate", needed, write("event_rate", 0.3))
         return max(1, round(count("n", n) * of.rate))
 

@@ -194,7 +194,7 @@ class FirstStage:
         chosen = f"{', '.join(names)} {verb} selected privately"
         if self.split is None:
             return (
-                f"{chosen} from the same data; standard errors and intervals are conditional on "
+                f"{chosen} from the same data; standard errors and intervals do not account for "
                 "the selection"
             )
         return (

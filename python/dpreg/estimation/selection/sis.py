@@ -147,7 +147,7 @@ class DPSIS(Selector):
                 score=_SCORE,
                 scale=1 / rate,
                 margin=None,
-                reading="with gamma = 0 no lead guarantees that the term in place k is selected.",
+                reading="with gamma = 0 no lead guarantees that the k-th term is selected.",
             )
         sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
         return clarity_of(

@@ -193,8 +193,8 @@ def _notes(models: int, batch: int, d: int, margin: float) -> Iterator[str]:
     yield f"{counted(models, 'model')} of up to {counted(batch, 'unit')} each voted"
     if batch <= d:
         yield (
-            f"a fit of so few units says little of {counted(d, 'candidate')}; use 'kendall' or "
-            "fewer models"
+            f"a fit to so few units contains little information on {counted(d, 'candidate')}; use "
+            "'kendall' or fewer models"
         )
     if margin > models:
         yield (

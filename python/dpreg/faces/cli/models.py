@@ -27,7 +27,7 @@ from dpreg.faces.cli.words import in_shell
     *shared("cuts", "start"),
     option("strata", str, "Column whose public levels have baseline hazards of their own.",
            metavar="COLUMN"),
-    option("time-varying", str, "Terms whose effect may change with time, with a test of that.",
+    option("time-varying", str, "Terms whose effect may change with time, which is tested.",
            metavar="TERM,TERM,...", callback=names),
     *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show hazard ratios.  [default: no]"),
@@ -55,11 +55,11 @@ def survival(given: dict[str, Any], outputs: Outputs) -> int:
     option("max-rows", int, "Maximum number of rows used per unit.", default=1),
     *shared("budget", "stratum", "rng", "alpha"),
     click.option("--simultaneous", is_flag=True, help="Limits for all times of a group together."),
-    click.option("--concordance", is_flag=True, help="Print the concordance of groups, whose "
-                 "levels are from the least risk to the most."),
-    option("event-cuts", click.IntRange(1), metavar="COUNT", text="Last print cuts for `dpreg "
-           "survival`, at most so many, between which there are about equally many events; "
-           "--quiet prints nothing else."),
+    click.option("--concordance", is_flag=True, help="Print the concordance of groups whose "
+                 "levels are in order of increasing risk."),
+    option("event-cuts", click.IntRange(1), metavar="COUNT", text="Finally print cuts for `dpreg "
+           "survival`, at most COUNT, that divide the events about evenly; with --quiet print "
+           "nothing else."),
 )  # fmt: skip
 def curve(given: dict[str, Any], outputs: Outputs) -> int:
     """Estimate survival curves by group, with a log-rank test.
@@ -132,7 +132,7 @@ def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
     option("method", click.Choice(["aipw", "regression", "difference"]), default="aipw",
            text="Doubly robust scores, models of the outcome, or difference in means."),
     option("family", click.Choice(["gaussian", "binomial"]), default="gaussian",
-           text="Of the outcome; binomial: a difference of risks."),
+           text="Family of the outcome; binomial gives a difference of risks."),
     option("propensity", float, "Public probability of the treatment in a randomised trial.",
            metavar="P"),
     option("overlap", str, "Public limits of estimated probabilities of the treatment.",
