@@ -80,8 +80,8 @@ def progress(show: Callable[[Progress], object] | None = None) -> Iterator[None]
 
     Privacy
     -------
-    What is shown depends on options, on released values and on the clock, which reveals something
-    about the number of rows: keep a log of it where computing times may be known.
+    What is shown depends on options, released values and the clock.  Times reveal something about
+    the number of rows, so show a log only to those who may see how long a fit takes.
 
     Examples
     --------
@@ -137,10 +137,10 @@ def passed() -> None:
 
 @contextmanager
 def padded(seconds: float) -> Iterator[None]:
-    """Let a block end only a multiple of `seconds` after it began.
+    """Make the duration of a block a multiple of `seconds`.
 
-    For services that answer strangers, who see when an answer comes.  Choose `seconds` so that
-    no call takes longer; one that does ends at the next multiple.
+    For services whose users can observe when an answer comes.  Choose `seconds` so that no call
+    takes longer; one that does ends at the next multiple.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ def padded(seconds: float) -> Iterator[None]:
     -------
     The time of the block shows how many times `seconds` it took and nothing else about the records,
     whether a result was released, the mechanism declined, or an error was raised after the charge.
-    Put what follows from the result, such as writing it, into the block too.  Memory, power, and
-    how busy the processor is can still be observed from the same machine.
+    Include what is done with the result, such as writing it, in the block.  Memory, power, and how
+    busy the processor is can still be observed from the same machine.
 
     Examples
     --------

@@ -88,7 +88,7 @@ def dp_moments(
     -----
     `dp_lm` minimises the noise of one model, clips scores, and has standard errors that are robust
     to heteroscedasticity.  `dp_moments` clips whole rows, response included, and its standard
-    errors assume errors of constant variance, because second moments contain no more.
+    errors assume errors of constant variance, because second moments contain no more information.
 
     Privacy
     -------

@@ -117,7 +117,7 @@ class DPEffect(Saved):
 
     @property
     def effect(self) -> float:
-        """Average treatment effect: the second mean less the first; a difference of risks."""
+        """Average treatment effect: the second mean minus the first; a difference of risks."""
         return float(_SHOWN[0] @ self.means)
 
     @property
@@ -127,7 +127,7 @@ class DPEffect(Saved):
 
     @property
     def pvalue(self) -> float:
-        """Of the hypothesis that the effect is 0."""
+        """P-value of the hypothesis that the effect is 0."""
         return float(self._columns(0.05)["P>|z|"][0])
 
     def conf_int(self, alpha: float = 0.05) -> tuple[float, float]:

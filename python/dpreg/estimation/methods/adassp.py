@@ -39,11 +39,11 @@ _MOST_SCATTER = 0.2
 class AdaSSP(Method):
     """Options of AdaSSP (Wang, 2018), all public.
 
-    Columns are standardised privately.  The matrix of second moments of regressors and response
-    is released once, with Gaussian noise; its eigenvalues are raised to the noise level where
-    they are below it, and the normal equations are solved.  With inference, regressors and response
-    are first whitened together by a few noisy matrices, as in `dp_moments`, and rows are clipped
-    where noisy counts of their norms say.
+    Columns are standardised privately.  The matrix of second moments of regressors and response is
+    released once, with Gaussian noise; its eigenvalues are raised to the noise level where they are
+    below it, and the normal equations are solved.  With inference, regressors and response are
+    first whitened together by a few noisy matrices, as in `dp_moments`, and rows are clipped at a
+    threshold from noisy counts of their norms.
 
     Parameters
     ----------

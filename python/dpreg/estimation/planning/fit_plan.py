@@ -53,22 +53,24 @@ class Plan(Planned):
         Units and regressors.
     eps, delta : float
     method : str
-        The one asked about, or the one that ``method="auto"`` takes.
+        The method asked for, or the one that ``method="auto"`` chooses.
     released : float
-        Probability that a coefficient is released with a standard error.  For ``"tukey"`` that
-        of a release; the others may release some coefficients without a standard error.
+        Probability that a coefficient is released with a standard error.  For ``"tukey"`` it is the
+        probability of a release; other methods may release some coefficients without a standard
+        error.
     declined : float
         Probability that nothing is released.
     width : float
-        Its standard error, and so its interval, relative to the fit without privacy.
+        Standard error of a coefficient, and so the width of its interval, relative to the fit
+        without privacy.
     loss : float
         Expected loss in prediction, as a share of the explained variance, of fits with
         ``inference=False``; of families with a link, of the explained deviance.
     least_n : int or None
-        Fewest units with which the plan works at this eps: `released` at least 0.9,
-        standard errors at most 3 times those without privacy.  None: more than 10^9.
+        Smallest number of units that is enough at this eps: `released` is at least 0.9 and standard
+        errors are at most 3 times those without privacy.  None: more than 10^9.
     least_eps : float or None
-        Least eps with which it works for n units.  None: more than 500.
+        Smallest eps that is enough for n units.  None: more than 500.
     effect : float or None
         Standardised slope that is detected: see `dp_plan`.  None: no slope is detected with this
         power, or `family` is not of linear models.

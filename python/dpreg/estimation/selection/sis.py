@@ -57,8 +57,8 @@ class DPSIS(Selector):
     share : float, default 0.05
         Share of eps that the selection gets inside ``dp_lm``.
     max_rows : int, default 1
-        Rows that a protected unit may give, when ``unit=`` names one; of units with more, that
-        many are drawn.  Noise grows with it.
+        Maximum number of rows per unit, with ``unit=``; units with more rows are sampled.  Noise
+        increases with it.
 
     Privacy
     -------
