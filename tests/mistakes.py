@@ -306,7 +306,7 @@ MISTAKES = [
         ("dpreg fit 'y ~ x' d.parquet --eps 2 --budget kept", "--budget", "write --eps 1.0"),
         ("dpreg fit 'y ~ x' d.parquet --eps 1 --ledger kept", "--ledger", "write --budget"),
         ("dpreg predict d.parquet fit.json", "FIT", "write dpreg predict fit.json d.parquet"),
-        ("dpreg predict fit.json d.parquet", "FIT", "dpreg fit --json wrote"),
+        ("dpreg predict fit.json d.parquet", "FIT", "written by dpreg fit --json"),
         ("dpreg budget new kept --eps 1", "FILE", "try dpreg budget show kept"),
     ]
 ]  # fmt: skip

@@ -195,7 +195,7 @@ def test_moments_and_models_of_them(data, tmp_path, capsys):
     assert f"is a formula; write dpreg lm {path} 'price ~ cut'" in capsys.readouterr().err
     assert main(["lm", str(tmp_path / "none.json"), "price ~ cut"]) == 2
     assert main(["lm", str(model), "price ~ cut"]) == 2
-    assert "dpreg moments --json wrote" in capsys.readouterr().err
+    assert "written by dpreg moments --json" in capsys.readouterr().err
 
 
 def test_glm_is_dp_glm(data, capsys):

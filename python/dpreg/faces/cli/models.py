@@ -154,7 +154,7 @@ def effect(given: dict[str, Any], outputs: Outputs) -> int:
 )
 @fitting()
 def moments(given: dict[str, Any], outputs: Outputs) -> int:
-    """Release the moments that any number of regressions need.
+    """Release moments from which any number of regressions can be fitted.
 
     FORMULA names the columns, as in '~ price + carat + cut'; DATA is the path of a Parquet file.
     Regressions are then fitted by dpreg lm.
@@ -180,7 +180,7 @@ def block_test(given: dict[str, Any], outputs: Outputs) -> int:
     """Test any hypothesis that has a p-value, by blocks of rows.
 
     STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
-    DATA is the path of a Parquet file.  MODULE is looked for in this folder too.
+    DATA is the path of a Parquet file.  MODULE is also searched for in the current folder.
     """
     given["statistic"] = function_of(given["statistic"])
     return release_and_tell(dpreg.dp_test, given, outputs, "testing blocks")
