@@ -154,7 +154,7 @@ def effect(given: dict[str, Any], outputs: Outputs) -> int:
 )
 @fitting()
 def moments(given: dict[str, Any], outputs: Outputs) -> int:
-    """Release moments from which any number of regressions can be fitted.
+    """Release moments for any number of regressions.
 
     FORMULA names the columns, as in '~ price + carat + cut'; DATA is the path of a Parquet file.
     Regressions are then fitted by dpreg lm.
