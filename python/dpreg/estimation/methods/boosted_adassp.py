@@ -34,10 +34,11 @@ from dpreg.estimation.standardised import Standardised, scaled, with_moments
 
 # Weight of the sum of squared residuals beside the gradient, in the same release.
 _SQUARES_WEIGHT = 0.05
-# Least root mean square residual that clips follow, in standard deviations of the response.
+# Smallest root mean square residual for clipping thresholds, in standard deviations of the
+# response.
 _LEAST_RESIDUAL = 0.012
-# Clips follow residuals more closely, down to this many root mean squares, where more than this
-# share of their variance would be the noise of a round.
+# Clipping thresholds decrease to this many root mean square residuals, if the noise of a round
+# would otherwise be more than this share of the variance of residuals.
 _LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
 
 
@@ -126,7 +127,7 @@ class BoostedAdaSSP(Method):
             begun = scaled(design, allowance, self.max_rows, newton_passes())
             return begun.declined or newton_fit(begun.with_constant())
         linear = design.terms.family.least_squares
-        # Rows are kept, twice if not all columns are found; and there is a vote.
+        # Rows are kept, twice if not all columns are found, and limits are voted on.
         passes = 4 + self.rounds if linear else PREDICTING_PASSES
         begun = with_moments(design, allowance, self.max_rows, passes)
         if begun.declined is not None:

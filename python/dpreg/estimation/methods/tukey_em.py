@@ -51,10 +51,10 @@ _MAGNITUDES = 0.98
 # whatever their share, with less of epsilon than this.
 _LEAST_SHARE = 1e-3
 _LEAST_LIMITS = 1e-9
-# Only tells which columns of a batch are combinations of others.
+# Only to detect which columns of a batch are combinations of others.
 _NO_RIDGE = 1e-12
-# What a row tells of a coefficient of a family, beside one of a linear model, where means are
-# neither rare nor all but certain: blocks are as much larger.
+# Information of a row on a coefficient of a family, relative to a linear model, where means are
+# neither rare nor nearly certain.  Blocks are larger by the inverse.
 _TELLING = {"gaussian": 1.0, "binomial": 0.15, "poisson": 0.2}
 # Smaller ones are refused by `tukey_em`.
 _LEAST_DELTA = 2.0**-50
@@ -183,7 +183,7 @@ class TukeyEM(Method):
         plan = self._plan(units, layout, allowance.epsilon, allowance.delta, telling)
         delta = (1 - self.limits_share) * allowance.delta
         parts = (counted, *parts_of(plan, delta))
-        # Spreads need residuals: the plan has no error when batches leave none.
+        # Scales need residuals: the plan has no error if batches leave none.
         left = self._left(allowance.epsilon, allowance.delta)
         advice = partial(advice_on, layout, allowance.epsilon, left, telling, self.models)
         few = plan.batch * telling < d + 2 or (inference and math.isinf(plan.error))

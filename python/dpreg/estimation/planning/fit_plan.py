@@ -17,7 +17,7 @@ from dpreg.estimation.planning.grids import LIKELY, WIDEST
 from dpreg.estimation.planning.planned import Planned
 from dpreg.estimation.planning.power import LEVEL, exact_error, least_effect, power_of
 
-# Below this share with a standard error nothing is learned; above the second, a release is almost
+# Below this share with a standard error a fit is useless; above the second, a release is almost
 # certain.
 _HALF, _ALWAYS = 0.5, 0.99
 _NEARLY_SURE = 0.999
