@@ -43,8 +43,8 @@ def response(response: str, family: Family, schema: Schema) -> tuple[str, ...]:
 def coding(response: str, family: Family, schema: Schema, error: float) -> tuple[str, ...]:
     """Ask whether a response of numbers is 0 and 1, where the released fit suggests another coding.
 
-    error: the standard error of the intercept, as released.  It is NaN or large where the response
-        is coded 1 and 2, since all values are clipped to 1.
+    error: the standard error of the intercept, as released.  It is NaN or large if the response is
+    coded 1 and 2, because all values are then clipped to 1.
     """
     column = schema.columns.get(response)
     truth = not response.isidentifier() or (column is not None and column.truth)
@@ -57,7 +57,7 @@ def coding(response: str, family: Family, schema: Schema, error: float) -> tuple
 
 
 def bases(terms: Terms) -> tuple[str, ...]:
-    """Say that a basis makes the intercept once more, by the text of the formula.
+    """Say that the columns of a basis add up to the intercept, by the text of the formula.
 
     Without it all coefficients of a cr() had no error, and notes asked for more rows.
     """
@@ -73,11 +73,11 @@ def bases(terms: Terms) -> tuple[str, ...]:
 def gain(estimates: Doubles, covariance: Doubles, slopes: list[int]) -> tuple[str, ...]:
     """Say that predictions may be worse than those of a model without slopes.
 
-    Slopes b with covariance C raise the mean log-likelihood by b'Ib / 2, for an information I, of
-    which tr(IC) / 2 is expected of errors alone; and predictions lose as much.  With C in place of
-    the inverse of I, up to a factor, the loss is more where the Wald statistic is less than twice
-    the number of slopes.  Of 51 fits of simulated classes 10 were worse, of which 9 said so; so
-    did 8 of the 41 that were better.
+    Slopes b with covariance C increase the mean log-likelihood by b'Ib / 2, for an information I,
+    of which tr(IC) / 2 is expected from errors alone, and predictions lose as much.  With C in
+    place of the inverse of I, up to a factor, the loss is larger than the gain if the Wald
+    statistic is less than twice the number of slopes.  Of 51 fits of simulated classes 10 were
+    worse, and 9 of these had the note, as had 8 of the 41 that were better.
 
     slopes: places of the k slopes among the coefficients.
     """
@@ -165,7 +165,7 @@ def stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:
 
 
 def columns(schema: Schema) -> tuple[str, ...]:
-    """Say which columns in use came with less than a declaration."""
+    """Say which columns in use had no declared type or levels."""
     columns = schema.columns.values()
     lists = ", ".join(c.name for c in columns if c.holds == LIST and c.levels is None)
     trusted = ", ".join(c.name for c in columns if c.taken_on_trust)

@@ -161,9 +161,9 @@ def test_by_blocks(
 ) -> DPTest:
     """Charge a test, and count the small p-values of blocks.
 
-    request: with the name of the statistic for a formula, and `Blocks` for a method.
-    opened: reads the records, when they have been paid for.  Returns p-values, which must be those
-        of `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.
+    request: with the name of the statistic for a formula, and `Blocks` for a method. opened: reads
+    the records, after they have been paid for.  Returns p-values, which must be those of
+    `statistic_of` or be contained in the same way, and labels as of `blocks_of`.
     """
     session = begin(request, data)
     name, epsilon, bits = request.formula, session.allowance.epsilon, session.allowance.bits
@@ -209,7 +209,7 @@ def _checked(data: Any) -> Any:
 
 
 def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
-    """Return what makes a data frame of some rows, which no other row has a part in, and n."""
+    """Return a function that makes a data frame of some rows, without the others, and n."""
     if isinstance(data, pd.DataFrame):
         frame: pd.DataFrame = quietly(_decoded, data)
         # Columns of Arrow that are too long to be put together fail here, and not in every block.
@@ -267,7 +267,7 @@ def _labels(source: RowSource, unit: str) -> Rows:
 def statistic_of(statistic: Callable[[Any], float], rows: Any, seed: int) -> float:
     """Return the p-value of one block; 1 whatever goes wrong.
 
-    Raises KeyboardInterrupt if the user stops the process, whatever the statistic makes of that.
+    Raises KeyboardInterrupt if the user stops the process, even if the statistic handles it.
     """
     with stopping() as stopped:
         try:

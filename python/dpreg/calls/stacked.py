@@ -1,4 +1,4 @@
-"""What calls have in common that make several rows of each record, and fit those."""
+"""What is common to calls that make several rows of each record, and fit these."""
 
 from __future__ import annotations
 

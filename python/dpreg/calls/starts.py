@@ -1,4 +1,4 @@
-"""Where a fit may start, as a user gives it: refused where it is of another model."""
+"""The start of a fit, as given by the user; refused if it is of another model."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
 
     See `sampled_epsilon` for the other parameters.
 
-    Raises BudgetError if no multiplier below 2^18 will do; it depends on public numbers only.
+    Raises BudgetError if no multiplier below 2^18 is enough; this depends on public numbers only.
     """
     from scipy import optimize
 

@@ -1,4 +1,4 @@
-"""What users and table makers of statsmodels look for in a fit, and why some of it is not there."""
+"""Names that users and statsmodels look for in a fit, and why some are missing."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class LinearTests(Fitted):
         Raises
         ------
         ArgumentError
-            As for `t_test`, and if one row follows from others.
+            As for `t_test`, and if one row is a combination of others.
         """
         constraints = read_constraints(r_matrix, self.names)
         covariance = self._covariance_for(constraints)

@@ -51,8 +51,8 @@ _MOST_OFF = 1e6
 # without noise.
 _FEW_IN_ARM = 100.0
 # The variance of residuals of such an arm is kept within these factors of that implied by the
-# outcome and by the error of its model, because the estimate from sampling errors is noisy.  With all of
-# the first, errors of 1,000 of 20,000 rows were 1.8 times those without noise, for 1.6.
+# outcome and the error of its model, because the estimate from sampling errors is noisy.  With all
+# of the first, errors of 1,000 of 20,000 rows were 1.8 times those without noise, for 1.6.
 _LESS_VARIED, _MORE_VARIED = 1.5, 4.0
 
 

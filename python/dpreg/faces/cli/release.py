@@ -1,4 +1,4 @@
-"""What commands that make a release have in common: what is asked, who pays, where it goes."""
+"""What commands that make a release have in common: arguments, budget and output."""
 
 from __future__ import annotations
 
