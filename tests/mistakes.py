@@ -181,7 +181,7 @@ MISTAKES = [
         ("dp_glm('y ~ x', df, 1, family='quantile', tau=0.9)", "tau",
          "write family=dpreg.Quantile(q=0.9)"),
         ("dp_glm('y ~ x', df, 1, family='negativebinomial', alpha=0.5)", "alpha",
-         "of negative binomial counts it is family=dpreg.NegativeBinomial(alpha=0.5)"),
+         "for negative binomial counts write family=dpreg.NegativeBinomial(alpha=0.5)"),
         ("dpreg.dp_effect('y ~ x', df, 1, treatment='k', family='poisson')",
          "family must be 'gaussian' or 'binomial', got 'poisson'", "write family='gaussian'"),
         # Formulas.

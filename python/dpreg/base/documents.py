@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def reading(what: str, number: int) -> Iterator[None]:
-    """Say `what` a text is, and of which format, to whoever finds something else in it."""
+    """Name the kind of document and its format in the error of one that cannot be read."""
     try:
         yield
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,6 +1,6 @@
-"""Families of regression models: what a fit, its errors and predictions need to know of each.
+"""Families of regression models: what a fit, its errors and predictions need of each.
 
-Public functions of public numbers; no record comes near them.
+Public functions of public numbers; none reads a record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of arguments that other packages use, and what they are called here."""
+"""Names of arguments in other packages, and their names here."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     ),
     "level": (("alpha",), ("write ", Setting("alpha", 0.1), " for 90% intervals")),
     "alpha": (("inference",), (
-        "pass it to a method of the result: summary(alpha=0.1); of negative binomial counts it is ",
+        "pass it to a method of the result: summary(alpha=0.1); for negative binomial counts "
+        "write ",
         Setting(
             "family", Options("family", "negativebinomial", "NegativeBinomial", {"alpha": 0.5})
         ),
@@ -129,7 +130,7 @@ def meant_by(name: str, known: Iterable[str]) -> Words | None:
 
 
 def hinted(name: str, **instead: Words) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that says what an argument of another package is called here.
+    """Return a decorator that gives the name here of an argument of another package.
 
     instead: advice for this function alone, by the name that was given.
     """

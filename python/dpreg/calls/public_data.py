@@ -34,9 +34,8 @@ def public_start(
 ) -> Start:
     """Fit public data exactly, so that a private fit of the same formula can start there.
 
-    Public data are data without anybody to protect: published microdata, a synthetic table, a
-    simulation.  They need not be from the same population: the fit checks for changes, see
-    ``start`` of `dp_lm`.
+    Public data need no protection: published microdata, a synthetic table, a simulation.  They need
+    not be from the same population: the fit checks for changes, see ``start`` of `dp_lm`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe for sparse least squares, on arrays of which no cell is looked at."""
+"""Private Frank-Wolfe for sparse least squares, on arrays."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class DPCurve(Saved):
         -------
         DataFrame
             One row per group: rmst, std err, lower and upper; NaN where the curve is not estimable
-            up to `time`.  The hazard is taken to be constant within an interval.  Groups are
+            up to `time`.  The hazard is assumed to be constant within an interval.  Groups are
             independent, so variances of differences add up.
         """
         return pd.DataFrame(self._means(time, alpha)).set_index("group")
@@ -198,7 +198,7 @@ class DPCurve(Saved):
 
     @hinted("concordance")
     def concordance(self, alpha: float = 0.05) -> Concordance:
-        """Return Harrell's concordance of the groups, whose order is that of increasing risk.
+        """Return Harrell's concordance of the groups, which are in order of increasing risk.
 
         If the groups are classes of the risk that a model predicts, this is the concordance of the
         model: see the guide.  A pair whose events are in the same interval is not counted, and a

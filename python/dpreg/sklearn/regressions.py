@@ -240,7 +240,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         return self
 
     def _pair(self) -> tuple[float, float]:
-        """Return both classes, of which a row with another value has none."""
+        """Return both classes; rows with other values are dropped."""
         pair = self.classes
         if isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2:
             low, high = pair
