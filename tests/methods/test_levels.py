@@ -277,8 +277,8 @@ def test_a_reference_that_few_rows_have_is_said():
     fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["a", "b", "c"]}, rng=1)
     assert fit.bse.isna().all()
     assert fit.notes == (
-        "the standard errors are not estimable at this eps; few rows may have the reference level "
-        "of a factor: make another level the first",
+        "the standard errors are not estimable at this eps; the reference level of a factor may "
+        "have few rows: make another level the first",
     )
     fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["b", "a", "c"]}, rng=1)
     assert fit.bse.isna().tolist() == [False, True, False]
