@@ -173,15 +173,15 @@ MISTAKES = [
         ("dpreg.dp_effect('y ~ x', df, 1, treatment='k', method='ipw')", "method",
          "write method='aipw'"),
         ("dpreg.dp_effect('y ~ x', df, 1, treatment='k', estimand='ATT')", "estimand",
-         "the effect is the average in all rows"),
+         "the effect is the average over all rows"),
         ("dpreg.dp_effect('y ~ x', df, 1, treatment='k', instrument='year')", "instrument",
-         "two-stage least squares is dp_moments(...).iv()"),
+         "for two-stage least squares write dp_moments(...).iv()"),
         ("dpreg.dp_survival('Surv(0, x, y) ~ k', df, 1, cuts=[1, 2])", "formula",
          "Surv() needs columns, and '0' is a number"),
         ("dp_glm('y ~ x', df, 1, family='quantile', tau=0.9)", "tau",
          "write family=dpreg.Quantile(q=0.9)"),
         ("dp_glm('y ~ x', df, 1, family='negativebinomial', alpha=0.5)", "alpha",
-         "of negative binomial counts it is family=dpreg.NegativeBinomial(alpha=0.5)"),
+         "for negative binomial counts write family=dpreg.NegativeBinomial(alpha=0.5)"),
         ("dpreg.dp_effect('y ~ x', df, 1, treatment='k', family='poisson')",
          "family must be 'gaussian' or 'binomial', got 'poisson'", "write family='gaussian'"),
         # Formulas.
@@ -306,7 +306,7 @@ MISTAKES = [
         ("dpreg fit 'y ~ x' d.parquet --eps 2 --budget kept", "--budget", "write --eps 1.0"),
         ("dpreg fit 'y ~ x' d.parquet --eps 1 --ledger kept", "--ledger", "write --budget"),
         ("dpreg predict d.parquet fit.json", "FIT", "write dpreg predict fit.json d.parquet"),
-        ("dpreg predict fit.json d.parquet", "FIT", "dpreg fit --json wrote"),
+        ("dpreg predict fit.json d.parquet", "FIT", "written by dpreg fit --json"),
         ("dpreg budget new kept --eps 1", "FILE", "try dpreg budget show kept"),
     ]
 ]  # fmt: skip

@@ -178,7 +178,7 @@ def test_a_basis_that_makes_the_intercept_once_more_has_a_note(begins, said):
     d = {"x": 6 * rng.random(900), "y": rng.normal(size=900)}
     basis = "cr(x, knots=[2, 4], lower_bound=0, upper_bound=6)"
     fit = dpreg.dp_lm(f"y ~ {begins}{basis}", d, 1.0, rng=1)
-    wanted = f"the columns of {basis} add up to 1"
+    wanted = f"the columns of {basis} add up to the intercept"
     assert any(note.startswith(wanted) for note in fit.notes) == said
 
 
@@ -187,8 +187,8 @@ def test_a_response_coded_1_and_2_has_a_note(rows):
     rng = np.random.default_rng(rows)
     x, age = rng.normal(size=rows), rng.uniform(20, 80, rows)
     event = rng.random(rows) < 1 / (1 + np.exp(-x))
-    asked = "if y is coded 1 and 2, all of its values counted as 1: write I(y == 2)"
-    wanted = f"little is known of the intercept; {asked}"
+    asked = "if y is coded 1 and 2, all of its values were read as 1: write I(y == 2)"
+    wanted = f"the intercept has a large standard error or none; {asked}"
     for y, said in ((event + 1, True), (1 * event, False), (event, False)):
         fit = dpreg.dp_glm("y ~ x + age", {"x": x, "age": age, "y": y}, 1.0, 1e-6, rng=1)
         assert (wanted in fit.notes) == said

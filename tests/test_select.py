@@ -187,11 +187,11 @@ def test_the_fit_is_the_fit_of_the_chosen_columns(method):
         np.testing.assert_allclose(fit.params, alone.params, rtol=1e-12)
 
 
-def test_summary_says_that_intervals_are_conditional():
+def test_summary_says_that_intervals_ignore_the_selection():
     fit = dpreg.dp_lm("y ~ .", frame(), 2.0, select="kendall", k=2)
     text = " ".join(str(fit.summary()).split())
-    assert "intervals are conditional on the selection" in text
-    assert "conditional" in fit.summary().as_html()
+    assert "intervals do not account for the selection" in text
+    assert "do not account for" in fit.summary().as_html()
     plain = dpreg.dp_lm("y ~ a", frame(), 2.0)
     assert "conditional" not in str(plain.summary())
 

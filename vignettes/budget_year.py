@@ -166,8 +166,8 @@ print(
 print([month for month, seal in seals.items() if budget.verify(seal)])
 
 # %% [markdown]
-# Someone proposes to replace the ledger with the backup from May, which would restore what was
-# spent since. The backup is intact, so its own chain is valid, but the seal of June is missing from
+# Someone proposes to replace the ledger with the backup from May, which would undo all charges
+# since then. The backup is intact, so its own chain is valid, but the seal of June is missing from
 # it, and a process that has seen later charges refuses it. A changed entry is detected even without
 # a seal. In each case `dpreg budget verify` exits with code 1, so that scripts notice.
 
@@ -230,8 +230,8 @@ else:
     raise AssertionError("more was charged than there was")
 
 # %% [markdown]
-# What the accounting gains: without knowledge of the noise, the eps of the single charges would
-# have to be added. The dashed line is the total promised to every patient.
+# The plot shows the gain from this accounting: without it, the eps of all charges would have to be
+# added. The dashed line is the total promised to every patient.
 
 # %%
 frame = budget.to_frame()

@@ -2,14 +2,15 @@
 # # Do the intervals cover?
 #
 # 95% intervals should contain the true coefficient in 93% to 97% of data sets, also with
-# heteroscedastic or heavy-tailed errors and without bounds. This page simulates that, and compares
-# with least squares without privacy and with Wald intervals from public bounds that are right, 3
-# and 10 times too wide. In [real tables](real_populations.py) no model is true: look there first.
+# heteroscedastic or heavy-tailed errors and without bounds. This page checks it by simulation, and
+# compares with least squares without privacy and with Wald intervals from public bounds that are
+# exact, 3 times or 10 times too wide. In [real tables](real_populations.py) no model is true: look
+# there first.
 #
-# `python vignettes/coverage.py` runs a few cells with eight runs each, in half a minute: enough to
-# see that it works, not to judge an interval. `--grid` runs all cells up to 100,000 rows, `--full`
-# those of 1,000,000 too; `--minutes` divides a time among the cells, `--jobs` is the number of
-# parallel cells, `--out` writes the table, `--json` its numbers. The stored table is
+# `python vignettes/coverage.py` runs a few cells with eight runs each, in half a minute, which is
+# too few to judge an interval. `--grid` runs all cells up to 100,000 rows, `--full` those of
+# 1,000,000 too; `--minutes` divides a time among the cells, `--jobs` is the number of parallel
+# cells, `--out` writes the table, `--json` its numbers. The stored table is
 # tests/benchmarks/coverage.md.
 
 # %%
@@ -70,12 +71,12 @@ def draw(design, n, d, rng):
 #
 # - Least squares with sandwich (HC0) standard errors: **not private**, the reference for the width.
 # - The three methods of dpreg, without bounds.
-# - `"adassp"` with `bounds=`: the right bounds are the largest absolute values, which are not
-#   known for private data. Within them dpreg still estimates the scale of each column.
-# - "plain": the textbook method, which does not. Columns are divided by their bounds, all second
-#   moments are released with Gaussian noise at the same (eps, delta), the normal equations are
-#   solved, and standard errors are by the delta method. No interval if the noisy matrix is not
-#   clearly invertible.
+# - `"adassp"` with `bounds=`: exact bounds are the largest absolute values, which are not known for
+#   private data. Within them dpreg still estimates the scale of each column.
+# - "plain": the textbook method, which does not estimate scales. Columns are divided by their
+#   bounds, all second moments are released with Gaussian noise at the same (eps, delta), the normal
+#   equations are solved, and standard errors are by the delta method. No interval if the noisy
+#   matrix is not clearly invertible.
 
 
 # %%

@@ -55,9 +55,9 @@ print(budget)
 # %% [markdown]
 # ## The unit is a person
 #
-# Without `unit=` one visit is protected, and for a person with nine visits eps is nine times
-# larger. With `unit="person"` all rows of a person are protected together. The unit must be given
-# before a release, and is recorded in its certificate.
+# Without `unit=` only single visits are protected, and the effective eps of a person with nine
+# visits is nine times as large. With `unit="person"` all rows of a person are protected together.
+# The unit must be given before a release, and is recorded in its certificate.
 #
 # **With TukeyEM this costs nothing**: persons, not visits, are assigned to the small fits, so that
 # all rows of a person are in one of them. Standard errors then also allow for correlation among the
@@ -96,9 +96,10 @@ ax.set_title("95% intervals, and the truth", loc="left")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown]
-# The last line of the table counts persons for TukeyEM and sampled rows for the others. Their
-# standard errors are clustered: the scores of a person are summed before their variance is
-# estimated. Twelve simulations compare the true error with the reported one, to within about 20%:
+# The last line of the table counts persons for TukeyEM and sampled rows for the others. The
+# standard errors of the others are clustered: the scores of a person are summed before their
+# variance is estimated. Twelve simulations compare the true error with the reported one, to within
+# about 20%:
 
 
 # %%
@@ -130,10 +131,10 @@ budget.plot()
 # %% [markdown]
 # ## Strata
 #
-# Each person lives in one town. If the towns are declared, and so public, then one fit per town
-# costs as much as the most expensive of them, not their sum. Each call takes the whole table and
-# uses the rows of its town. A person with visits in two towns would be left out of every fit, and
-# no result would reveal it. The ledger records which column divides the budget.
+# Each person lives in one town. If the towns are declared, and therefore public, fits for all towns
+# together cost only as much as the most expensive of them. Each call takes the whole table and uses
+# the rows of its town. A person with visits in two towns would be excluded from every fit, and no
+# result would reveal it. The ledger records which column divides the budget.
 
 # %%
 TOWNS = ["Aldham", "Burton"]
@@ -173,7 +174,7 @@ refused(delta=0.0, method="adassp")
 assert len(budget.charges) == 4
 
 # %% [markdown]
-# Nor can the totals be raised by opening the ledger again:
+# Opening the ledger again with larger totals is refused too:
 
 # %%
 try:

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # What does a treatment do?
 #
-# A health insurance experiment, the wages of graduates and those of union members: average effects
-# with privacy, beside the same estimates without. The first is a trial; the others need assumptions
-# that the data cannot confirm.
+# A health insurance experiment, the wages of graduates, and the wages of union members: average
+# effects with privacy, beside the same estimates without. The first is a trial; the others need
+# assumptions that the data cannot confirm.
 #
 # Run it as `python vignettes/effects.py`, or open it as a notebook (percent format).
 
@@ -105,10 +105,10 @@ print(exact(women["ln_wage"], women["union"], women[["tenure", "year"]]))
 #
 # - `found.overlap` is the noisy number of rows whose probability of treatment is at a public limit.
 #   For these the effect depends on the model of the outcome.
-# - That all confounders are in the formula is for the analyst to argue. Degrees are not assigned at
+# - The analyst has to justify that all confounders are in the formula. Degrees are not assigned at
 #   random, so the number above is a comparison, not an effect.
 # - The table of [simulated trials and cohorts](/tests/benchmarks/effect_coverage.md) has the
-#   coverage of intervals, and standard errors beside those without noise.
+#   coverage of the intervals, and standard errors relative to those without noise.
 
 # %%
 print(f"about {found.overlap.rows:,.0f} rows, standard error {found.overlap.std_err:.0f}")

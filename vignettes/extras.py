@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Beyond the coefficients: fit, residuals, new observations, weights
 #
-# R squared, residuals and prediction intervals are functions of the private records, so each costs
-# a part of the eps of the fit, which `fit.privacy` names. Weights cost nothing more. The examples
+# R squared, residuals and prediction intervals are functions of the private records, so each uses a
+# share of the fit's budget, listed in `fit.privacy`. Weights have no additional cost. The examples
 # use the diamonds that come with the package.
 #
 # Run it as `python vignettes/extras.py`, or open it as a notebook (percent format).
@@ -24,7 +24,8 @@ FORMULA = "log(price) ~ log(carat) + color + clarity"
 # %% [markdown]
 # ## R squared and sigma
 #
-# `fit_stats=True` spends 5% of the fit's squared mu on them. Without privacy, for comparison:
+# `fit_stats=True` spends 5% of the fit's squared mu on R squared and sigma. Without privacy, for
+# comparison:
 
 # %%
 fit = dpreg.dp_lm(FORMULA, old, 1.0, 1e-6, fit_stats=True, diagnostics=True)
@@ -37,8 +38,8 @@ for part in fit.privacy.parts[-2:]:
 # %% [markdown]
 # ## What will a stone cost?
 #
-# With sigma there are intervals for new observations, not only for their mean. Of 5,000 stones that
-# the fit has not seen, this share is inside:
+# With sigma there are intervals for new observations, not only for their mean. The share of 5,000
+# stones outside the fitted data whose price is in its interval:
 
 # %%
 bands = fit.predict(new, interval="prediction")
@@ -47,7 +48,7 @@ print(f"{inside.mean():.3f} of new stones lie in their 95% intervals")
 print(np.exp(bands[["mean", "lower", "upper"]].head(3)).round())
 
 # %% [markdown]
-# ## Residuals, without a residual
+# ## Residual plots without residuals
 #
 # `diagnostics=True` spends another 10% on noisy numbers of rows by fitted value and residual. These
 # show curvature, growing variance and heavy tails, but no single stone. Here the smallest
@@ -63,8 +64,8 @@ axes[0].figure.tight_layout()
 # ## Weights
 #
 # A dealer records large stones more often than small ones, with a known probability. The relation
-# is not linear, so in such a sample least squares estimates the slope among recorded stones; with
-# inverse probability weights it estimates that among all stones.
+# is not linear, so least squares on such a sample estimates the slope for recorded stones; with
+# inverse probability weights it estimates the slope for all stones.
 
 # %%
 chance = np.clip(diamonds["carat"] / 1.5, 0.25, 1.0)
@@ -86,8 +87,8 @@ for weights in (None, "w"):
 #
 # ## Offsets
 #
-# Jewellers' rule is that the price is proportional to the square of the weight. Take it as given,
-# with a coefficient of 2 that is not estimated: how does the price depend on the cut?
+# Jewellers have a rule that the price is proportional to the square of the weight. Take this as
+# given, with a coefficient of 2 that is not estimated: how does the price depend on the cut?
 
 # %%
 RULE = "log(price) ~ I(cut == 'Ideal') + offset(2 * log(carat))"

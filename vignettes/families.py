@@ -21,8 +21,8 @@ diamonds = dpreg.load_diamonds()
 # %% [markdown]
 # ## An outcome: which stones are of the best cut?
 #
-# Two of five are. A response that is true or false, or 1 or 0, needs no bound: a residual is at
-# most 1.
+# About two of five are. A response that is true or false, or 1 or 0, needs no bounds, because
+# residuals are at most 1.
 
 # %%
 FORMULA = "I(cut == 'Ideal') ~ log(carat) + table + color"
@@ -51,10 +51,11 @@ ax.plot(widths, predicted["mean"])
 ax.set(xlabel="table, % of the width", ylabel="P(ideal cut)", title="0.7 carat, colour G, eps = 1")
 
 # %% [markdown]
-# Where only predictions matter, `inference=False` spends everything on them. With many columns that
-# is better: log-loss of both on the (public) data, for 224 coefficients, of which many are of few
-# rows. With inference most of these have no standard error and are mostly noise. Without privacy
-# the log-loss of a model without regressors is 0.673.
+# If only predictions matter, `inference=False` spends the whole budget on them, which is better
+# with many columns. The next block compares the log-loss of both on the (public) data, for 224
+# coefficients, many of which depend on few rows. With inference most of these have no standard
+# error and are mostly noise. The log-loss of a model without regressors and without privacy is
+# 0.673.
 
 # %%
 outcome = (diamonds["cut"] == "Ideal").to_numpy()
@@ -94,10 +95,10 @@ visits = dpreg.dp_glm(
 print(visits.summary(exp=True))
 
 # %% [markdown]
-# The true effect of ten years of age is to multiply visits by exp(0.2), 1.22. A note below the
-# table has the value at which counts are clipped; the head has the effect of clipping scores.
+# In the simulation ten years of age multiply visits by exp(0.2) = 1.22. A note below the table has
+# the value at which counts are clipped; the head has the effect of clipping scores.
 #
-# ## A quantile: which price do nine of ten stones of a size not exceed?
+# ## A quantile: the price that nine of ten stones of a given size do not exceed
 
 # %%
 for q in (0.1, 0.5, 0.9):

@@ -66,8 +66,9 @@ plot_beside(both, terms=["education", "female"])
 #       bounds = list(age = c(18, 64)))
 # ```
 #
-# **Conclusion.** Each year of schooling goes with about a tenth more per hour, and women of the
-# same age and schooling earn about a fifth less. With this many rows privacy costs very little.
+# **Conclusion.** Each year of schooling is associated with about a tenth more per hour, and women
+# of the same age and schooling earn about a fifth less. With this many rows privacy costs very
+# little.
 
 # %%
 for title, fit in (("private", private), ("exact", exact)):
@@ -212,9 +213,10 @@ plot_beside(
 #        family = poisson())
 # ```
 #
-# **Conclusion.** Yes: each year of schooling goes with a rate that is several percent lower, and
-# women with many siblings have more children. Private intervals are about 1.3 times as wide as the
-# exact ones, and in 24 fits none contained 0: 9,120 rows at eps = 1 are enough for both effects.
+# **Conclusion.** Yes: each year of schooling is associated with a rate that is several percent
+# lower, and women with many siblings have more children. Private intervals are about 1.3 times as
+# wide as the exact ones, and in 24 fits none contained 0: 9,120 rows at eps = 1 are enough for both
+# effects.
 
 # %%
 for title, fit in (("private", private), ("exact", exact)):
@@ -225,12 +227,13 @@ cost(private, exact)
 # %% [markdown]
 # ## 6. A selection from many columns
 #
-# **Question.** Which of 42 terms go with the number of visits to a doctor? They are the nine
-# columns of the experiment above and their products, without those of two grades of health.
+# **Question.** Which of 42 terms are associated with the number of visits to a doctor? The terms
+# are nine columns of the experiment above and their products, except products of two grades of
+# health.
 #
 # **Model.** A part of the budget selects four terms by their rank correlations; the rest fits a
-# linear model of log(1 + visits) on them. The selection is private too: one that is not would
-# depend on single records.
+# linear model of log(1 + visits) on them. The selection is private too, because a non-private one
+# could reveal single records.
 
 # %%
 visits = sm.datasets.randhie.load_pandas().data
@@ -251,9 +254,9 @@ plot_beside({"exact, same terms": exact_table(exact), "private, eps = 2": privat
 # dp_lm(terms, visits, eps = 2, select = "kendall", k = 4)
 # ```
 #
-# **Conclusion.** The index of chronic diseases (`disea`) is the strongest term; the others are
-# about health and about the terms of the insurance. Between terms that are nearly as good, private
-# selections differ from run to run. The intervals are about the model that was selected.
+# **Conclusion.** The index of chronic diseases (`disea`) is the strongest term; the others describe
+# health and the terms of the insurance. Among terms that are nearly equally good, private
+# selections differ from run to run. The intervals are for the selected model.
 
 # %%
 cost(private, exact)

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Getting started
 #
-# A private regression of the prices of 53,940 diamonds: the fit, its summary, a plot, predictions
+# A private regression for the prices of 53,940 diamonds: the fit, its summary, a plot, predictions
 # with intervals, and several fits side by side.
 #
 # Run it as `python vignettes/getting_started.py`, or open it as a notebook (percent format).
@@ -23,8 +23,8 @@ print(diamonds.dtypes)
 # A formula, a table and a privacy budget. `eps` bounds what the result can reveal about any one
 # row: odds change by a factor of at most e^eps. `delta` is the probability with which that may
 # fail; it should be far below one over the number of rows. No bounds on the data are needed, and
-# none are read from them. Price and carat are skewed, so both are taken in logarithms; terms work
-# row by row.
+# none are read from them. Price and carat are skewed, so both are taken in logarithms. The value of
+# a term in one row may depend on that row only.
 
 # %%
 FORMULA = "log(price) ~ log(carat) + depth + table + cut"
@@ -38,8 +38,8 @@ print(fit.summary())
 # effect of clipping on a coefficient. Below the table is the privacy guarantee; `fit.privacy` has
 # its steps.
 #
-# `method="auto"` chose the method, from a noisy number of rows and public numbers. The numbers
-# differ when this page is run again: a reproducible result would not be private.
+# The default, `method="auto"`, is `"boosted_adassp"` for fits with standard errors. The numbers
+# differ when this page is run again, because a reproducible result would not be private.
 
 # %%
 table = fit.tidy()
@@ -49,7 +49,7 @@ print(f"{fit.method}: standard errors are {wide.min():.2f} to {wide.max():.2f} t
 print(fit.conf_int(alpha=0.1).round(3))
 
 # %% [markdown]
-# Each line of the plot is a coefficient over its standard error: blue is the interval without
+# Each line of the plot is a coefficient divided by its standard error: blue is the interval without
 # noise, orange the part added by privacy. An arrow points to coefficients beyond the axis; the
 # coefficients themselves are on the right.
 
@@ -60,9 +60,9 @@ fit.plot()
 # ## Predictions
 #
 # Predictions use released numbers only and cost nothing. These intervals are for the mean response;
-# `interval="prediction"` gives those for one new diamond, after a fit with `fit_stats=True`, which
-# also releases the variance of the errors. New rows, and then predictions, are clipped to
-# `fit.limits` to avoid extrapolation; `winsorise=False` gives the linear predictor.
+# `interval="prediction"` gives intervals for one new diamond, after a fit with `fit_stats=True`,
+# which also releases the variance of the errors. New rows, and then predictions, are clipped to
+# `fit.limits` to avoid extrapolation; `winsorise=False` gives the unclipped linear predictor.
 
 # %%
 new = pd.DataFrame({"carat": [0.5, 1.0, 2.0], "depth": 61.8, "table": 57.0, "cut": "Ideal"})
@@ -85,13 +85,14 @@ print(dpreg.compare({"carat": small, "and shape": more, "and cut": all_of_it}))
 # %% [markdown]
 # `compare(...)` and `summary()` have `as_latex()` and `as_html()`; a notebook shows the latter.
 #
-# ## How far from least squares
+# ## Comparison with least squares
 #
-# These data are public, so here is the answer without privacy. It has the same sampling error as
-# the private fit, so in units of the privacy part of the standard errors most differences are below
-# 2. That of log(carat) is about 3 in most runs, which is not noise: the relation is not linear, and
-# `boosted_adassp` clips influential rows (see the estimand in the summary), so it estimates another
-# line. `method="tukey"` does not clip, but the median of small fits is a third line then.
+# These data are public, so least squares without privacy can be shown. It has the same sampling
+# error as the private fit, so most differences are below 2 in units of the privacy component of the
+# standard errors. That of log(carat) is about 3 in most runs, which is not noise: the relation is
+# not linear, and `boosted_adassp` clips influential rows (see the estimand in the summary), so it
+# estimates a different line. `method="tukey"` does not clip, but the median of small fits is yet
+# another line.
 
 # %%
 y = np.log(diamonds["price"].to_numpy(float))
@@ -107,7 +108,8 @@ print(off.round(2).to_string())
 # %% [markdown]
 # ## What to keep
 #
-# `to_json()` saves the whole result; `DPResults.from_json` reads it, and predicts.
+# `to_json()` saves the whole result; `DPResults.from_json` reads it, and the copy predicts as
+# before.
 
 # %%
 again = dpreg.DPResults.from_json(fit.to_json())

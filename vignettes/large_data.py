@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Data larger than memory
 #
-# `dp_lm` and `dp_glm` read their data once, in batches, and only the columns of the formula. All
-# sums over rows are sums of integers, which are exact, so that the result is the same to the last
-# bit for any order, partition or storage of the rows. This page shows how to use each kind of data.
+# `dp_lm` and `dp_glm` read their data once, in batches, and only the columns in the formula. All
+# sums over rows are exact sums of integers, so the result is the same to the last bit for any
+# order, partition or storage of the rows. This page shows how to use each kind of data.
 #
 # Run it as `python vignettes/large_data.py`, or open it as a notebook (percent format). It needs
 # duckdb and dask, `pip install 'dpreg[engines]'`.
@@ -46,21 +46,21 @@ print(fit.summary())
 assert fit.to_json() == spooled.to_json()
 
 # %% [markdown]
-# Temporary files have 8 bytes for each value of the model matrix, and later 2 to 4 more, in the
+# Temporary files need 8 bytes for each value of the model matrix, and later 2 to 4 more, in the
 # folder for temporary files (`TMPDIR`). They have no names where the system allows that, and are
-# deleted with the call; during the call they are on a disk and not encrypted.
+# deleted when the call ends; during the call they are on disk, not encrypted.
 #
-# Whether that folder is writable is checked before the charge, whatever the number of rows; without
-# `memory=` rows stay in memory where it is not. A disk that fills up causes a failure after the
-# charge, which reveals that there are many rows, as does the duration of a fit.
+# Whether that folder is writable is checked before the charge, whatever the number of rows; if it
+# is not, and `memory=` was not given, rows stay in memory. A disk that fills up causes a failure
+# after the charge, which reveals that there are many rows, as does the duration of a fit.
 #
 # ## Progress
 #
 # The shell shows progress when stderr is a terminal, R in interactive sessions after one second,
 # and `dpreg.progress` in Python: the number of passes over the rows, their maximal number, and the
 # time. Rows, bytes and files are not counted, since the number of rows is private; times reveal
-# something about it, so a log with times should be read only by those who may know how long the
-# work took. Stopping the call (Ctrl-C) does not refund the budget, and a message says so.
+# something about it, so show a log with times only to those who may see how long a fit takes.
+# Stopping the call (Ctrl-C) does not refund the budget, and a message says so.
 
 # %%
 shown = []
@@ -74,8 +74,8 @@ assert shown[-1].done <= shown[-1].most
 #
 # A filter, a join or a new column before the fit is a query: a polars LazyFrame, a DuckDB relation
 # or an ibis table is run once, batch by batch. An ENUM of DuckDB declares the levels of a factor.
-# The author of a query is responsible for what it does: a query in which the rows of one person
-# depend on another person breaks the guarantee.
+# The author of a query is responsible for its privacy: if it makes the rows of one person depend on
+# another person, the guarantee does not hold.
 
 # %%
 lazy = pl.scan_parquet(folder / "*.parquet").filter(pl.col("x") > -3)
@@ -84,13 +84,13 @@ found = [dpreg.dp_lm("y ~ x", query, 1.0, 1e-7, rng=1).to_json() for query in (l
 assert found[0] == found[1]
 
 # %% [markdown]
-# A stream (`pyarrow.RecordBatchReader`) is enough, since rows are read once; it cannot be read
-# again, and a second call is refused.
+# A stream (`pyarrow.RecordBatchReader`) works too, since rows are read once. It cannot be read
+# again, so a second call with the same stream is refused.
 #
 # From R: `dp_lm(y ~ x, "sales/*.parquet", eps = 1)`. The formula is R's; Python reads the files and
 # passes blocks of rows to R, with the same `memory =`.
 #
-# ## Data that stay where they are: Dask and Spark
+# ## Distributed data: Dask and Spark
 #
 # Each partition of a Dask or Spark DataFrame sums its own rows, and only these sums are sent: one
 # task per partition and sum, about 15 sums per fit, so keep the frame in the memory of the workers
@@ -121,8 +121,8 @@ assert partitioned.to_json() == fit.to_json()
 # response, so that 2e9 bytes hold fewer than 23 million rows of 10 regressors; with `memory=` it is
 # refused before the charge, with that number. A fit that runs out of memory fails after the charge.
 #
-# With the first two lines partitions stay where they are, except for `"dpsgd"` and units; all
-# others bring the rows to this process.
+# For the first two lines, partitions stay on their workers, except for `"dpsgd"` and with `unit=`;
+# all others bring the rows to this process.
 #
 # The file of `tests/benchmarks/bench_large.py` has 88 bytes per row for 10 regressors. With
 # `memory=1e9` and two idle processors, a fit to 100 million rows took 49 and 50 s in two runs and

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Which method, and is my eps enough?
 #
-# Both questions must be answered before the data are touched: looking at them to choose eps would
-# be a release. `dp_plan` answers from public numbers: the number of units (roughly), the number of
-# regressors, eps and delta. It costs nothing.
+# Both questions must be answered before the data are touched: looking at the data to choose eps
+# would be a release. `dp_plan` uses public numbers only: the approximate number of units, the
+# number of regressors, eps and delta. It costs nothing.
 #
 # Run it as `python vignettes/method_and_epsilon.py`, or open it as a notebook (percent format).
 
@@ -33,8 +33,8 @@ dpreg.dp_plan(n=20_000, d=5, eps=0.3, delta=1e-6, effect=0.03).plot(of="power")
 # %% [markdown]
 # ## How many rows, how much eps
 #
-# With `effect=` and `power=`, leave out `n` or `eps`: the plan is then for the smallest value that
-# is enough.
+# With `effect=` and `power=` but without `n` (or `eps`), the plan finds the smallest `n` (or `eps`)
+# that is enough.
 
 # %%
 print(dpreg.dp_plan(d=5, eps=1.0, delta=1e-6, effect=0.1, power=0.8))
@@ -48,10 +48,11 @@ print(dpreg.dp_plan(n=20_000, d=5, delta=1e-6, effect=0.1, power=0.8).eps)
 plan.plot()
 
 # %% [markdown]
-# The table has the width of a plan with `"auto"`, and the smallest eps with which a plan works:
-# intervals at most 3 times as wide, released with probability 0.9. A star: more than a tenth of the
-# coefficients have no interval; "-": more than half. Noise decreases as 1 / (n eps) and sampling
-# error as 1 / sqrt(n), so with enough rows privacy costs almost nothing.
+# The table has the width of a plan with `"auto"`, and the smallest eps that is enough: intervals
+# are at most 3 times as wide, and the probability of a release is at least 0.9. A star means that
+# more than a tenth of the coefficients have no interval, "-" that more than half have none. Noise
+# decreases as 1 / (n eps) and sampling error as 1 / sqrt(n), so with enough rows privacy costs
+# almost nothing.
 
 
 # %%
@@ -81,12 +82,13 @@ print(pd.DataFrame(rows).round(2).to_string(index=False))
 #   robust too. `dpreg.AdaSSP(cov_type="bootstrap")`, which assumes a constant variance,
 #   simulates the estimate from the released values and corrects its small bias.
 # - `"tukey"`: the median of many small fits. Needs many rows, a few thousand times d. It does not
-#   clip, standard errors are robust, and a person with a thousand rows (`unit=`) costs no more than
-#   one with a single row. Where the relation is not linear, or errors are skewed, that median may
-#   differ from one fit to all rows by several standard errors.
+#   clip, standard errors are robust, and a person with a thousand rows (`unit=`) needs no more
+#   noise than one with a single row. If the relation is not linear or errors are skewed, the median
+#   of small fits may differ from one fit to all rows by several standard errors.
 # - `"dpsgd"`, `"frank_wolfe"`: no standard errors; the latter is sparse (`sparse_regression.py`).
 #
-# `"auto"` chooses among the first three by expected prediction error in public simulations.
+# With standard errors `"auto"` is `"boosted_adassp"`. With `inference=False` it chooses among the
+# first three by expected prediction error in public simulations.
 
 # %%
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -141,8 +143,8 @@ for method in ("boosted_adassp", "adassp", "tukey"):
 # %% [markdown]
 # ## When it is not enough
 #
-# A method that declines says so; the budget of the call is spent all the same, so ask `dp_plan`
-# first. What to do, cheapest first: fewer regressors; `select=`; more data; a larger eps.
+# A method that declines says so, but the budget of the call is spent, so use `dp_plan` first. What
+# helps, in order of cost: fewer regressors, `select=`, more data, a larger eps.
 
 # %%
 little = {name: values[:1_000] for name, values in simulate().items()}

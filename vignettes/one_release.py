@@ -1,8 +1,9 @@
 # %% [markdown]
 # # One release, many questions
 #
-# After a fit one wants tests, contrasts, a second model, R squared. This page shows which of these
-# are free, which are not, and how accurate they are, on the diamonds that come with the package.
+# After a fit you may want tests, contrasts, a second model, R squared. This page shows which of
+# these are free, which are not, and how accurate they are, with the diamonds that come with the
+# package.
 #
 # Run it as `python vignettes/one_release.py`, or open it as a notebook (percent format).
 
@@ -22,8 +23,9 @@ levels = {"cut": ["Fair", "Good", "Very Good", "Premium", "Ideal"]}
 # %% [markdown]
 # ## Tests and contrasts of a fit: free
 #
-# A released fit has its coefficients and their covariance, sampling error and privacy noise
-# together. Everything computed from them is post-processing. The syntax is that of statsmodels:
+# A released fit has its coefficients and their covariance, which includes sampling error and
+# privacy noise. Everything computed from these is post-processing. The syntax is that of
+# statsmodels:
 
 # %%
 fit = dpreg.dp_lm("log(price) ~ log(carat) + color", diamonds, 1.0, 1e-6)
@@ -32,15 +34,16 @@ print(fit.wald_test("color[T.E] = color[T.F], color[T.F] = color[T.G]"))
 print(fit.anova())
 
 # %% [markdown]
-# Tests of one true row reject about as often as they should, privacy noise included; of four rows,
-# .09 of true hypotheses at the 5% level, because covariances are noisy too: see
+# Tests of one restriction have about the nominal level. Joint tests of four restrictions reject 9%
+# of true hypotheses at the 5% level, because covariances are noisy too: see
 # `tests/benchmarks/tests.md`. `method="tukey"` releases no covariances: its standard errors of
 # combinations are upper bounds, and its joint tests are Bonferroni tests.
 #
 # ## Several models: one `dp_moments`
 #
-# Five models by five calls of `dp_lm` share eps. `dp_moments` spends all of it on the noisy second
-# moments of all columns, from which any model among them is computed at no further cost:
+# Five calls of `dp_lm` for five models have to share one eps. `dp_moments` instead spends all of
+# eps on the noisy second moments of all columns, from which any model among them is computed at no
+# further cost:
 
 # %%
 m = dpreg.dp_moments(
@@ -64,10 +67,10 @@ m.plot()
 # The disadvantages: rows with a large norm, response included, are clipped, because there are no
 # residuals to clip instead, and sampling errors assume a constant variance, enlarged by the
 # kurtosis of the rows. On fifteen real tables (`tests/benchmarks/moments.md`; n = 20,000, eps = 1,
-# five models each) the median coverage of intervals is .94, with 2.8 times the width of a sandwich
-# interval and none blank; five calls with a fifth of eps have .93, 4.9 times, and 12% blank. Where
-# a few rows determine the coefficients, moments cover less (diamonds .56, house_8L .66), and five
-# calls more often than they do (.88 and .79).
+# five models each) the median coverage of intervals is .94, their width is 2.8 times that of a
+# sandwich interval, and none is missing; for five calls with a fifth of eps each these are .93, 4.9
+# times, and 12%. Where a few rows determine the coefficients, moments cover less (diamonds .56,
+# house_8L .66) than five calls do (.88 and .79).
 #
 # As after any selection, private or not, the intervals of the model that `subsets` ranks first are
 # too narrow.
@@ -93,8 +96,8 @@ print(iv.conf_int().loc["school"].to_numpy().round(3), iv.notes[0])
 # ## Any test, without bounds
 #
 # `dp_test` needs a function that returns a p-value: it counts small p-values over blocks of rows,
-# with noise, and compares with the exact null distribution of that count. It is pure eps-DP and
-# valid for few rows; the price is power.
+# adds noise, and compares the count with its exact null distribution. It is pure eps-DP and valid
+# for small tables; the price is power.
 
 # %%
 
@@ -115,7 +118,7 @@ for question in (depth_goes_with_price, carat_goes_with_price):
 # ## In scikit-learn
 #
 # `dpreg.sklearn` has the estimators of a pipeline. Each `fit` is a release: five folds cost five
-# times eps, and a budget keeps the total, or refuses.
+# times eps, and a budget keeps the total and refuses a fit that exceeds it.
 
 # %%
 from sklearn.model_selection import KFold, cross_val_score  # noqa: E402

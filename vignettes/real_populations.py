@@ -2,7 +2,7 @@
 # # Do the intervals hold on real data?
 #
 # Where a model is true, [simulations](coverage.py) show that 95% intervals cover in 95% of samples.
-# Real tables have no true model. They have a least-squares fit, though, which is what `lm()` would
+# Real tables have no true model. They have a least-squares fit, however, which is what `lm()` would
 # report. So treat a real table as the population, draw rows from it, call `dp_lm` with all defaults
 # on the sample, and count how often the intervals contain the least-squares slopes of the whole
 # table.
@@ -69,11 +69,11 @@ ax.spines[["top", "right"]].set_visible(False)
 #
 # The same for fifteen public tables with all their numeric columns, untransformed, made by
 # `tests/benchmarks/bench_populations.py`. "Least squares" is the coverage of the least-squares
-# slopes of the table, "within" the coverage when `clipping`, the largest effect of
-# clipping, is added on both sides, and "named" the coverage of the estimand of the fit: the slopes
-# of the whole table with the same clipping thresholds. "Contrasts" are random combinations of
-# slopes, "none" is the share of slopes without a standard error, "reach" the largest `clipping` in
-# standard errors, "width" that of an interval relative to least squares with a sandwich.
+# slopes of the table, "within" the coverage when `clipping`, the largest effect of clipping, is
+# added on both sides, and "named" the coverage of the estimand of the fit: the slopes of the whole
+# table with the same clipping thresholds. "Contrasts" are random combinations of slopes, "none" is
+# the share of slopes without a standard error, "reach" the largest `clipping` in standard errors,
+# and "width" the width of an interval relative to least squares with sandwich standard errors.
 
 # %%
 here = Path(__file__).parent if "__file__" in globals() else Path()
@@ -112,19 +112,18 @@ panels[0][0].legend(frameon=False, loc="lower left")
 # %% [markdown]
 # ## Where they miss
 #
-# Least squares follows its most influential rows. In `diamonds` with all columns a few stones
-# whose width or depth was mistyped determine the slopes of `y` and `z`; in `keggdirected` and
-# `house_8L` one row in a hundred has most of the leverage. No private method can follow single
-# rows; that is the guarantee. So the scores of such rows are clipped, and the summary says
-# "Estimand: clipped least squares", with a note where noisy counts show that rows were clipped
-# and that it matters; mostly they are too few to be counted. The interval is one for that
-# estimand ("named" above: the whole table with the same thresholds, without noise), and
-# `tidy()["clipping"]` is how far noisy counts say that least squares may be from it
-# ("within"). Where a few rows hidden by the noise determine a slope, as in `abalone` with two
-# mistyped heights, no private method can detect it: one row can change a slope of least squares
-# by any amount. The same holds for a cubic in carats, which is determined by a handful of stones of
-# four and five carats. Least squares, least squares without the ten most influential stones, and a
-# private fit of all:
+# Least squares follows its most influential rows. In `diamonds` with all columns a few stones whose
+# width or depth was mistyped determine the slopes of `y` and `z`; in `keggdirected` and `house_8L`
+# one row in a hundred has most of the leverage. No private method can follow single rows; that is
+# the guarantee. So the scores of such rows are clipped, and the summary says "Estimand: clipped
+# least squares", with a note if noisy counts show that rows were clipped and that it matters;
+# mostly there are too few to be counted. The interval is for that estimand ("named" above: the
+# whole table with the same thresholds, without noise), and `tidy()["clipping"]` is the distance of
+# least squares from it, estimated from noisy counts ("within"). Where a few rows hidden by the
+# noise determine a slope, as in `abalone` with two mistyped heights, no private method can detect
+# it: one row can change a slope of least squares by any amount. The same holds for a cubic in
+# carats, which is determined by a handful of stones of four and five carats. Least squares, least
+# squares without the ten most influential stones, and a private fit of all:
 
 # %%
 cubic = smf.ols("price ~ carat + I(carat ** 2) + I(carat ** 3)", diamonds).fit()
@@ -138,5 +137,5 @@ for name, of_all, of_most, ours, error in zip(
     print(f"{name:>9} {of_all:10,.0f} {of_most:10,.0f} {ours:10,.0f} (std err {error:,.0f})")
 
 # %% [markdown]
-# What helps is what helps in any regression: logarithms of skewed columns, bounds of columns that
-# are known to be wrong beyond them (`bounds=`), and leaving out redundant columns.
+# What helps is what helps in any regression: logarithms of skewed columns, public limits beyond
+# which values must be errors (`bounds=`), and leaving out redundant columns.

@@ -24,9 +24,9 @@ FORMULA = "price ~ ."  # 9 terms: six measures, and cut, color and clarity with 
 # ## One line
 #
 # `select=` and `k=` are all that is needed. The result has the coefficients of the selected terms;
-# `fit.privacy` has the cost of the selection, and intervals are conditional on it: they describe
-# the regression on these terms, as if they had been fixed in advance. Terms left out may have an
-# effect.
+# `fit.privacy` has the cost of the selection, and intervals do not account for it: they describe
+# the regression on these terms as if the terms had been fixed in advance. Terms left out may have
+# an effect.
 #
 # The dummies of a factor are selected or dropped together and are one term: its score is that of
 # its best dummy, which needs no more noise than a single column. To select among levels write them
@@ -78,8 +78,8 @@ print("their columns:", ", ".join(found.columns))
 # - `"kendall"`: rank correlation with the response, minus its mean with the terms selected before.
 #   Needs no bounds and is robust to outliers. A 0/1 dummy has a small rank correlation even if its
 #   effect is large, so factors rank behind numeric columns; only monotone effects are detected. A
-#   copy of a selected column is penalised, not excluded: after a few unrelated terms the mean is
-#   small again, as with x, y and z below.
+#   copy of a selected column is penalised, not excluded: once a few unrelated terms are selected,
+#   the mean is small again, as with x, y and z below.
 # - `"sub_lasso"`: votes of many Lasso fits on k rows each. Needs no bounds; for a linear response
 #   and many rows. Batches of fewer than five rows contain little information.
 # - `"two_stage"`: votes of sqrt(n) Lasso fits on sqrt(n) rows each. Needs no bounds; detects
@@ -90,8 +90,9 @@ print("their columns:", ", ".join(found.columns))
 # With `unit="person"` the models of `"two_stage"` and `"sub_lasso"` get whole persons, at no cost.
 # The other two sample `max_rows` rows of each, 1 by default; noise increases with it.
 #
-# What each of them selects here, and how well it predicts. Least squares on the selected columns is
-# **not private**; it is here to compare the selectors, on public data.
+# The next block shows what each selector selects here, and how well these columns predict. Least
+# squares on the selected columns is **not private**; it serves to compare the selectors, on public
+# data.
 
 # %%
 X = np.column_stack([
@@ -135,14 +136,14 @@ for eps in (0.05, 0.5):
               f"worst {values[0]:.3f}; {', '.join(runs[0].selected)}")  # fmt: skip
 
 # %% [markdown]
-# ## When votes are too few
+# ## Too few votes
 #
 # Among 300 columns, with n = 100,000 and k = 10, `"two_stage"` found one of ten true columns where
 # `"kendall"` found seven. The reason: the sqrt(n) = 316 models have one vote each, and with noise
 # of scale 2 k / eps a term needs a lead of 2 k (log(300) + 3) / eps votes: 174 at eps = 1, but
 # 3,480 when `dp_lm(select=)` gives the selection 5% of it. Kendall's scores grow with n, votes only
 # with sqrt(n), and more models would have too few rows each. The public margin shows this in
-# advance, and a note says so where no lead can be enough. The same with fewer rows and columns:
+# advance, and a note says so if no possible lead is enough. An example with fewer rows and columns:
 
 # %%
 draw = np.random.default_rng(3)

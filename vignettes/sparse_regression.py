@@ -3,7 +3,7 @@
 #
 # Private Frank-Wolfe minimises squared error over coefficients with l1 norm at most `l1`. Each step
 # moves towards one coefficient, selected privately, so after T steps at most T coefficients are
-# nonzero, and its noise grows only with the logarithm of the number of columns.
+# nonzero. The noise of a step grows only with the logarithm of the number of columns.
 #
 # Run it as `python vignettes/sparse_regression.py`, or open it as a notebook (percent format).
 
@@ -23,8 +23,8 @@ from dpreg.mechanisms import dp_frank_wolfe
 # %% [markdown]
 # ## With a formula
 #
-# Columns are standardised privately, or scaled by public `bounds`, to [-1, 1]. Coefficients come
-# back in the user's units.
+# Columns are scaled to [-1, 1], privately or by public `bounds`. Coefficients are reported in the
+# original units.
 
 # %%
 diamonds = dpreg.load_diamonds()
@@ -90,9 +90,8 @@ print(f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} entries; "
       f"R2 of the true weights {1 - np.var(y - X @ TRUTH) / np.var(y):.3f}")  # fmt: skip
 
 # %% [markdown]
-# The number of steps: with few steps the fit has not converged, and with many each has a smaller
-# share of eps and more noise. The number is public, like l1. The R2 of the true weights is the best
-# that can be reached.
+# The number of steps is public, like l1. With few steps the fit has not converged; with many, each
+# has a smaller share of eps and more noise. The R2 of the true weights is the best possible.
 
 # %%
 rows, found = [], {}
@@ -117,8 +116,8 @@ print(pd.DataFrame(rows).round(3).to_string(index=False))
 print(found[1.0, 30].privacy)
 
 # %% [markdown]
-# Weights of the frequent words, at three budgets. Steps selected by noise went to rare words, which
-# are the most numerous; they reduce what the l1 ball leaves to the others.
+# Weights of the frequent words, at three budgets. Steps selected by noise went mostly to rare
+# words, which are the most numerous, and leave less of the l1 norm to the others.
 
 # %%
 figure, axes = plt.subplots(3, 1, figsize=(7, 6), sharex=True, sharey=True, layout="constrained")

@@ -2,8 +2,8 @@
 # # Who dies sooner? A survival study
 #
 # Serum free light chains and survival of 7,874 residents of Olmsted County, Minnesota, aged 50 or
-# more: curves, hazard ratios beside those of Cox's model without privacy, and the plan that comes
-# before. The data are public, so the exact answer can be shown here.
+# more: a plan, survival curves, and hazard ratios beside those of Cox's model without privacy. The
+# data are public, so the exact answer can be shown here.
 #
 # Run it as `python vignettes/survival.py`, or open it as a notebook (percent format).
 
@@ -27,8 +27,8 @@ CUTS = [731, 1462, 2193, 2924, 3655, 4386, 5117]
 # %% [markdown]
 # ## Before: is eps enough?
 #
-# Events decide, not persons. Suppose that about a quarter of 8,000 persons will die during the
-# follow-up. The plan is for six intervals, and a seventh costs very little.
+# The number of events matters, not the number of persons. Suppose that about a quarter of 8,000
+# persons will die during the follow-up. The plan is for six intervals; a seventh costs very little.
 
 # %%
 print(dpreg.dp_plan(n=8_000, event_rate=0.25, d=3, eps=3.0, delta=1e-6, family="survival"))
@@ -36,7 +36,7 @@ print(dpreg.dp_plan(n=8_000, event_rate=0.25, d=3, eps=3.0, delta=1e-6, family="
 # %% [markdown]
 # ## Survival of women and men
 #
-# One noisy table of events and of numbers at risk. It is cheap: a tenth of the budget of the model
+# One noisy table of events and numbers at risk. It is cheap: a tenth of the budget of the model
 # below.
 
 # %%
@@ -45,13 +45,13 @@ print(curve.summary())
 axes = curve.plot()
 
 # %% [markdown]
-# Limits contain sampling error and the noise of privacy; bands of the plot hold at all cuts of a
-# curve together.
+# Limits include sampling error and privacy noise; the bands in the plot hold at all cuts of a curve
+# together.
 #
 # ## Hazard ratios
 #
-# As Dispenzieri and others (2012) found, the hazard rises with age and with the sum of the two
-# light chains, and is higher for men. The study was of persons from 50 on, which is public.
+# As Dispenzieri and others (2012) found, the hazard increases with age and with the sum of the two
+# light chains, and is higher for men. That all persons were at least 50 years old is public.
 
 # %%
 fit = dpreg.dp_survival(
@@ -92,15 +92,15 @@ beside = pd.DataFrame(
 print(beside.round(3))
 
 # %% [markdown]
-# **Conclusion.** A year of age raises the hazard by a tenth, men die sooner than women of their
+# **Conclusion.** A year of age increases the hazard by a tenth; men die sooner than women of their
 # age, and so do persons with high light chains: the private and the exact analysis agree. In ten
-# fits with other random numbers standard errors were 1.10 to 1.21 times those of Cox's model at
-# eps = 3, and 1.37 to 1.57 times at eps = 1 (medians), and all of Cox's estimates were in the
+# fits with other random numbers standard errors were 1.10 to 1.21 times those of Cox's model at eps
+# = 3, and 1.37 to 1.57 times at eps = 1 (medians), and all of Cox's estimates were in the
 # intervals.
 #
 # The intercept is the logarithm of the hazard per day, in the first two years, of a woman of age 0
-# whose light chains add up to 1: write `I(age - 60)` for that of a woman of 60. Curves of persons,
-# below, need no such care.
+# whose light chains add up to 1. Write `I(age - 60)` for the hazard of a woman of 60. The survival
+# curves below do not depend on this choice.
 
 # %%
 print(fit.baseline_hazard().tail(1).T)
@@ -108,8 +108,8 @@ print(fit.baseline_hazard().tail(1).T)
 # %% [markdown]
 # ## Are hazards proportional?
 #
-# With `time_varying` the effect of a term changes with the logarithm of time, and the test is that
-# it does not. This fit is another release, with an eps of its own.
+# With `time_varying` the effect of a term may change with the logarithm of time, and the null
+# hypothesis of the test is that it does not. This fit is another release, with an eps of its own.
 
 # %%
 changing = dpreg.dp_survival(
@@ -128,15 +128,15 @@ print(changing.ph_test())
 # %% [markdown]
 # The effect of the light chains does change: without privacy `cox.zph(..., transform = "log")` of R
 # has a chi-squared of 12.8 on 1 degree of freedom for them. So the hazard ratio above is an average
-# over fourteen years, and the plot of Schoenfeld residuals that would come next has no private
-# counterpart here: look at the coefficient of `log(light_chains):log(time)`.
+# over fourteen years. The next step would be a plot of Schoenfeld residuals, which has no private
+# counterpart here: look at the coefficient of `log(light_chains):log(time)` instead.
 
 # %%
 shown = ["log(light_chains)", "log(light_chains):log(time)"]
 print(changing.tidy().loc[shown, ["coef", "std err", "lower", "upper"]].round(3))
 
 # %% [markdown]
-# ## Curves of persons like these
+# ## Survival curves for given covariates
 
 # %%
 new = {"age": [60.0, 75.0], "sex": ["F", "M"], "light_chains": [2.5, 5.0]}

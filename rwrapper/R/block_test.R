@@ -10,14 +10,14 @@
 #' about four times as many units as without privacy.
 #'
 #' @param statistic A function of a data frame, the rows of one block, that returns a p-value which is
-#'   valid there: `function(d) t.test(d$x)$p.value`. It is given the records themselves, and that is
-#'   private if its value depends on these rows only and it leaves nothing behind: no variable, file,
-#'   connection or process. Run a function that somebody else wrote in a process of its own. An error
-#'   or a value that is not a number is treated as a p-value of 1; output and warnings are discarded.
-#'   R's random seed is set anew in each block.
+#'   valid there: `function(d) t.test(d$x)$p.value`. It is given the records themselves. The test is
+#'   private if its value depends on these rows only and it leaves nothing behind: no variable,
+#'   file, connection or process. Run a function that somebody else wrote in a process of its own.
+#'   An error or a value that is not a number is treated as a p-value of 1; output and warnings are
+#'   discarded. R's random seed is set anew in each block.
 #' @param data A data frame. Private.
-#' @param blocks Default: 12 / eps, and at least 5. With one-sided p-values take more, up to hundreds,
-#'   and `threshold = 0.5`.
+#' @param blocks Default: 12 / eps, and at least 5. For one-sided p-values use more, up to hundreds, and
+#'   `threshold = 0.5`.
 #' @param threshold P-values up to this are small.
 #' @param unit Name of the column of the protected unit; `NULL`: one row is one unit. Rows without one
 #'   are left out.

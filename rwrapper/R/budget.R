@@ -9,10 +9,10 @@
 #' so that both are used up together. Use `delta = 0` for a budget of selections and other releases that
 #' need no delta.
 #'
-#' Without a `ledger` a budget ends with the session. A ledger is a file with the charges; each is
-#' written before the release, so that a session that is killed has spent its charge. Keep it where
-#' analysts cannot write: anyone who can replace the file can spend again. To open an existing ledger,
-#' give its path and no total.
+#' Without a `ledger` a budget ends with the session. A ledger is a file with the charges. Each
+#' charge is written before the release, so the charge of a killed session remains spent. Keep the
+#' file where analysts cannot write: anyone who can replace it can spend again. To open an existing
+#' ledger, give its path and no total.
 #'
 #' @section Accounting:
 #' With `"basic"`, the default, eps and delta add up. Under `"gdp"` (Gaussian differential privacy) and
@@ -22,7 +22,7 @@
 #'
 #' @param eps Total epsilon of all releases.
 #' @param delta Total delta.
-#' @param ledger Path of a file with the charges, which several sessions, Python's too, can share. It is
+#' @param ledger Path of a file with the charges, which several sessions of R and Python can share. It is
 #'   created if it does not exist.
 #' @param accounting `"basic"`, `"gdp"` or `"zcdp"`: how releases add up.
 #' @param mu,rho The total of `"gdp"`, or of `"zcdp"`, instead of `eps`.

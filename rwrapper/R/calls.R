@@ -3,10 +3,10 @@
 
 #' The records of a private fit
 #'
-#' In the call that a fit keeps, `dp_records("d")` stands for the data `d`: many packages evaluate
-#' `fit$call$data` to find the records again, and would compute with them unseen.
-#' Evaluating it stops with that reason. [update()] knows what it stands for, and printing shows
-#' the call as it was typed.
+#' In the call that a fit keeps, `dp_records("d")` replaces the data `d`: many packages evaluate
+#' `fit$call$data` to find the records again, and would silently compute with them. Evaluating it
+#' stops with that reason. [update()] uses the data that it stands for, and printing shows the call
+#' as it was typed.
 #'
 #' @param data The text of the argument `data`, as it was typed.
 #' @return Nothing: it stops, with a condition of class `dpreg_private`.
@@ -53,11 +53,11 @@ typed_call <- function(call) {
 
 #' Fit again, and spend again
 #'
-#' A new release from the call of an old one. It costs what its `eps` and `delta` say, beside
-#' what the old one cost, and a message says so.
+#' A new release from the call of an old one. It costs its own `eps` and `delta`, in addition to the
+#' cost of the old one, and a message says so.
 #'
-#' Functions of other packages that call `update()` by themselves, as those for step-wise selection
-#' and the bootstrap do, would spend unseen: for them it stops.
+#' `update()` stops if it is called by a function of another package, such as those for step-wise
+#' selection and the bootstrap, because they would silently spend budget.
 #'
 #' @param object A fit made by [dp_lm()].
 #' @param formula. Changes to the formula, as in [stats::update.formula()].
@@ -75,7 +75,7 @@ update.dp_lm <- function(object, formula., ..., evaluate = TRUE) {
   caller <- parent.frame()
   check_spender(topenv(caller))
   if (is.null(object$call))
-    refuse("update(): this fit was made in Python, and R does not know its data; call dp_lm()")
+    refuse("update(): this fit was made in Python, and its data are not in R; call dp_lm()")
   call <- typed_call(object$call)
   nameless <- is.call(call$data) && length(call$data) == 1L
   if (nameless && !"data" %in% ...names())

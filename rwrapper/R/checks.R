@@ -20,7 +20,7 @@ is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 check_text <- function(x, name, example) {
   if (is.null(x) || is_text(x)) return(invisible())
-  refuse(name, " must be one text, such as ", name, " = ", example, ", not ", described(x))
+  refuse(name, " must be one string, such as ", name, " = ", example, ", not ", described(x))
 }
 
 # unit = pid, as other packages take it: `pid` is no variable, or one that is no text.
@@ -116,7 +116,7 @@ BUDGET_HINTS <- c(epsilon = "write eps = 1", path = "write ledger = \"path\"",
                   file = "write ledger = \"path\"", seed = "nothing is drawn here")
 
 LM_HINTS <- c(
-  subset = "take the rows before the call, data = subset(data, ...), each by its own values",
+  subset = "select rows before the call, each by its own values: data = subset(data, ...)",
   na.action = "incomplete rows are always dropped, one by one",
   contrasts = "write C(g, contr.sum) in the formula, or set contrasts(data$g) before the call",
   offset = "write it into the formula: y ~ z + offset(x)",

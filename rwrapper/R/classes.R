@@ -2,8 +2,8 @@
 
 #' Ordered and unordered classes with differential privacy
 #'
-#' `dp_ordinal()` is `MASS::polr()`, and `dp_multinomial()` is `nnet::multinom()`, with the guarantee of
-#' [dp_lm()].
+#' `dp_ordinal()` and `dp_multinomial()` are counterparts of `MASS::polr()` and `nnet::multinom()`
+#' with the guarantee of [dp_lm()].
 #'
 #' `dp_ordinal()` fits a cumulative logit or probit model: a class is at most the k-th with probability
 #' F(zeta\[k\] - x'beta), so that a positive coefficient makes higher classes more probable.
@@ -11,10 +11,11 @@
 #' `dp_multinomial()` fits a multinomial logit: the logarithm of the odds of each class against the first
 #' is x'beta of that class.
 #'
-#' Both estimate by maximum likelihood, by two to six steps from a model without slopes. Rows of one person, one
-#' for each threshold or class, are made in batches and never stored; standard errors are clustered.
+#' Both estimate what maximum likelihood estimates, by two to six Newton steps from a model without
+#' slopes. Each record has one row for each threshold or class, made in batches and never stored;
+#' standard errors are clustered.
 #'
-#' The response is a factor, whose levels are public and in their order, or has `levels`.
+#' The response is a factor, whose levels are public and in order, or is declared in `levels`.
 #'
 #' @inheritParams dp_lm
 #' @param formula `rating ~ age + region`. The response is a column.
@@ -27,19 +28,20 @@
 #' @param type `"class"`: the most probable class; `"probs"`: probabilities of all classes.
 #' @param interval `"confidence"`: also give limits of probabilities, for sampling error and privacy noise.
 #' @param level Probability with which limits cover.
-#' @param winsorise `TRUE` moves covariates to the released limits, to avoid extrapolation.
+#' @param winsorise `TRUE` clips covariates to the released limits, to avoid extrapolation.
 #' @param conf.int,conf.level,exponentiate As for [tidy()][tidy.dp_lm]; exponentials are odds ratios.
 #' @param parm Names or positions of coefficients; slopes, when missing.
 #' @param ... Must be empty; of `plot()`, given to [plot()][dp_plots].
 #' @return An object of class `dp_ordinal` or `dp_multinomial`, and `dp_classes` and `dp_lm`, or of class
-#'   [dp_not_released] if the mechanism declined. It contains no records. [dp_lm_methods] lists methods:
-#'   `confint()`, `vcov()`, `summary()`; [anova()][anova.dp_lm] tests terms. `coef()`: slopes of
-#'   `dp_ordinal()`, whose thresholds are `fit$zeta`; of `dp_multinomial()` a matrix with a row for each
-#'   class but the first. `tidy()`: as of broom, with `coef.type` or `y.level`. `predict()`: a factor, a
-#'   matrix of probabilities or, with an interval, a data frame with `row`, `class`, `fit`, `se.fit`, `lwr`
-#'   and `upr`. `class_effects()`: effects of variables on probabilities, averaged over
-#'   `newdata`: of a number the derivative through all terms that have it, `NaN` where one jumps; of a level the
-#'   difference from the first.
+#'   [dp_not_released] if the mechanism declined. It contains no records. [dp_lm_methods] lists
+#'   methods: `confint()`, `vcov()`, `summary()`; [anova()][anova.dp_lm] tests terms. `coef()`:
+#'   slopes of `dp_ordinal()`, whose thresholds are `fit$zeta`; of `dp_multinomial()` a matrix with
+#'   a row for each class but the first. `tidy()`: as of broom, with `coef.type` or `y.level`.
+#'   `predict()`: a factor, a matrix of probabilities or, with an interval, a data frame with `row`,
+#'   `class`, `fit`, `se.fit`, `lwr` and `upr`. `class_effects()`: effects of variables on
+#'   probabilities, averaged over `newdata`: for a numeric variable the derivative through all terms
+#'   that contain it, `NaN` if one is discontinuous; for a level the difference from the first
+#'   level.
 #' @references
 #' McCullagh, P. (1980). Regression models for ordinal data. *Journal of the Royal Statistical Society B*.
 #'

@@ -2,15 +2,16 @@
 
 #' Compare several private fits side by side
 #'
-#' A table of coefficients, with standard errors in parentheses below them, and of what each fit
-#' cost. Fits that were not released are refused.
+#' A table of coefficients, with standard errors in parentheses below them, and of the cost of each
+#' fit. Fits that were not released are refused.
 #'
 #' @param ... Fits made by [dp_lm()], whose names become the titles of their columns; or one list of
 #'   fits.
 #' @return An object of class `dp_comparison`. Print it, or make a table of it for a report or a paper:
-#'   `knitr::kable(as.data.frame(x))` in an R Markdown document becomes HTML, LaTeX or Word as the document
-#'   does, and `format = "latex"`, `booktabs = TRUE` gives the source. `tidy()` has one row for each
-#'   coefficient of each fit; [ggplot2::autoplot()][dp_autoplots] draws them.
+#'   `knitr::kable(as.data.frame(x))` in an R Markdown document becomes HTML, LaTeX or Word,
+#'   whichever the document becomes; `format = "latex"`, `booktabs = TRUE` gives the source.
+#'   `tidy()` has one row for each coefficient of each fit; [ggplot2::autoplot()][dp_autoplots]
+#'   draws them.
 #' @export
 #' @examplesIf dpreg_available()
 #' small <- dp_lm(price ~ carat, diamonds, eps = 0.5)
@@ -81,11 +82,12 @@ BESIDE <- list(colors = c("#0072B2", "#D55E00", "#009E73", "#CC79A7"), shapes = 
 #' coefficients with their intervals. The theme is the current one of ggplot2, and the result is a plot to
 #' which layers, scales and themes can be added.
 #'
-#' @param object A fit made by [dp_lm()] or [dp_glm()], or what [dp_compare()] returns, of at most four fits.
+#' @param object A fit made by [dp_lm()] or [dp_glm()], or what [dp_compare()] returns, of at most four
+#'   fits.
 #' @param parm Names of coefficients, in the order from top to bottom; all but the intercept, when missing.
 #' @param level Probability with which an interval covers.
-#' @param beside A data frame of estimates of other packages, with columns `model`, `term`, `estimate`, `conf.low`
-#'   and `conf.high`, such as `cbind(model = "exact", broom::tidy(fit, conf.int = TRUE))`.
+#' @param beside A data frame of estimates of other packages, with columns `model`, `term`, `estimate`,
+#'   `conf.low` and `conf.high`, such as `cbind(model = "exact", broom::tidy(fit, conf.int = TRUE))`.
 #' @param ... Must be empty.
 #' @return A ggplot. Its `data` has what is drawn.
 #' @seealso [plot.dp_lm()] for base graphics.

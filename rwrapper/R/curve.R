@@ -6,14 +6,14 @@
 #' The life table (Kaplan-Meier) estimates with limits, the log-rank test, restricted means and
 #' quantiles follow from it at no further cost.
 #'
-#' A person is in one cell of the table, whose noise does not grow with the number of intervals.
-#' Within an interval the hazard is taken to be constant and censoring even, so that persons censored
-#' inside it count about half, and those censored at its end fully: if the cuts are all the times that
-#' can occur, the estimate is that of `survival::survfit()`. Standard errors combine sampling error
-#' and privacy noise. No `delta` is needed.
+#' A person is in one cell of the table, so the noise of a cell does not grow with the number of
+#' intervals. Within an interval the hazard is assumed to be constant and censoring uniform, so that
+#' persons censored inside it count about half, and those censored at its end fully. If the cuts are
+#' all the times that can occur, the estimate without noise is that of `survival::survfit()`.
+#' Standard errors combine sampling error and privacy noise. No `delta` is needed.
 #'
-#' `Surv()` is not called, so the package survival need not be there. The event is 0 or 1, or `TRUE`
-#' or `FALSE`; a status of 1 and 2 is not recognised from the data: write `Surv(time, status == 2)`.
+#' `Surv()` is not called, so the package survival need not be installed. The event is 0 or 1, or
+#' `FALSE` or `TRUE`; a status coded 1 and 2 is not detected: write `Surv(time, status == 2)`.
 #'
 #' @inheritParams dp_lm
 #' @param formula `Surv(time, event) ~ arm`, or `Surv(start, stop, event) ~ arm` with delayed entry;
@@ -25,21 +25,23 @@
 #' @param x A curve.
 #' @param level Probability with which limits cover.
 #' @param simultaneous `FALSE`: at each time by itself; `TRUE`: at all times of a group together.
-#' @param time Up to when; `NULL`: the last cut.
-#' @param count How many cuts; there are fewer where one interval of the table has a larger share of the events.
+#' @param time Upper limit of the restricted mean; `NULL`: the last cut.
+#' @param count Number of cuts; fewer are returned if one interval of the table has too large a share of the
+#'   events.
 #' @param probs Shares of persons who have had the event; 0.5 is the median.
 #' @param main,xlab,ylab,col As for [plot.default()]; one colour for each group.
 #' @param row.names,optional,na.rm Ignored.
 #' @param ... Must be empty; of `plot()`, given to [plot.default()].
 #' @return `dp_curve()`: an object of class `dp_curve`, which contains no records: `groups`, `curve` (a
 #'   data frame), `notes` and `privacy`, its cost. `as.data.frame()` and `tidy()`: the curves, with
-#'   other limits if wanted; where too few are at risk at this eps, survival is `NA` and between 0 and
-#'   the upper limit before. `curve_rmst()`: restricted mean survival times. `quantile()` and
-#'   `median()`: times by which shares have had the event, `NA` if the curve does not fall so far.
-#'   `curve_logrank()`: an `htest`. `curve_cuts()`: cuts for [dp_survival()], those
-#'   between which there are about equally many events, chosen from the noisy table at no further cost.
-#'   `curve_concordance()`: Harrell's concordance of the groups, whose levels are from the least risk to the
-#'   most; groups of the risk of a fit give that of the fit.
+#'   other limits if wanted; where too few are at risk at this eps, survival is `NA`, the lower
+#'   limit is 0 and the upper limit is the one before. `curve_rmst()`: restricted mean survival
+#'   times. `quantile()` and `median()`: times by which shares have had the event, `NA` if the curve
+#'   does not fall so far. `curve_logrank()`: an `htest`. `curve_cuts()`: cuts for [dp_survival()]
+#'   that divide the events about evenly, computed from the noisy table at no further cost.
+#'   `curve_concordance()`: Harrell's concordance of the groups, whose levels are in order of
+#'   increasing risk; if the groups are classes of the risk predicted by a fit, it is the
+#'   concordance of the fit.
 #' @export
 #' @examplesIf dpreg_available("dp_curve")
 #' n <- 5000
@@ -96,7 +98,7 @@ surv_given <- function(formula, examples) {
   of <- list(c("time", "event"), c("time", "time2", "event"))[[max(1L, min(2L, length(given) - 1L))]]
   named <- names(given) %||% rep("", length(given))
   if (length(given) != length(of) || !all(named %in% c("", of)))
-    refuse("formula: Surv() takes times to one event, censored on the right, and delayed entry; ",
+    refuse("formula: Surv() supports right-censored times to one event and delayed entry only; ",
            examples)
   named[named == ""] <- setdiff(of, named)
   given <- given[match(of, named)]

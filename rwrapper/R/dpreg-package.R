@@ -2,10 +2,10 @@
 #'
 #' Start with [dp_lm()] and `vignette("getting-started", "dpreg")`.
 #'
-#' Every refusal is a condition of class `dpreg_error`: `tryCatch(..., dpreg_error = )` catches them
+#' Every refusal is an error of class `dpreg_error`: `tryCatch(..., dpreg_error = )` catches them
 #' all. A second class says more: `dpreg_usage` (an argument is wrong), `dpreg_budget` (a privacy
-#' parameter is wrong, or a budget cannot pay), `dpreg_private` (the answer would need the records),
-#' `dpreg_not_released` (the mechanism declined, so there is no model) and `dpreg_python`.
+#' parameter is wrong, or a budget is exceeded), `dpreg_private` (the answer would need the
+#' records), `dpreg_not_released` (the mechanism declined, so there is no model) and `dpreg_python`.
 #'
 #' A package on CRAN, DPrivStats, has a `dp_lm()` too, with bounds that are read from the data. Write
 #' `dpreg::dp_lm()` when both are loaded.

@@ -2,34 +2,35 @@
 
 #' Private treatment effects
 #'
-#' `dp_effect()` estimates the mean outcome of all rows if each were treated, the same if none were, and
-#' the difference, with intervals for sampling error and privacy noise.
+#' `dp_effect()` estimates the mean outcome if every row were treated, the mean outcome if none
+#' were, and their difference, with intervals that include sampling error and privacy noise.
 #'
-#' With `method = "aipw"` the outcome is regressed on covariates in both arms at once, the treatment on
-#' covariates by logistic regression, and the effect is the mean of doubly robust scores: right if one
-#' of the two models is. Noise in the coefficients moves it to second order only, and the standard error
-#' allows for that. `"regression"` rests on the model of the outcome alone, and `"difference"` is the
-#' difference in means of a randomised trial.
+#' With `method = "aipw"` the outcome is regressed on covariates in both arms at once, the treatment
+#' on covariates by logistic regression, and the effect is the mean of doubly robust scores:
+#' consistent if one of the two models is right. Noise in the coefficients affects it to second
+#' order only, and the standard error allows for that. `"regression"` relies on the model of the
+#' outcome alone, and `"difference"` is the difference in means of a randomised trial.
 #'
-#' All of it rests on what the data cannot show: that no other cause of the outcome decides about
-#' treatment, and that rows of every kind may be treated or not. For the latter `$overlap` has the noisy
-#' number of rows whose estimated probability of treatment is at a limit.
+#' The estimate relies on assumptions that the data cannot confirm: that all confounders are among
+#' the covariates, and that rows with any covariates may be treated or not. For the latter,
+#' `$overlap` has the noisy number of rows whose estimated probability of treatment is at a limit.
 #'
-#' Scores are clipped as those of `dp_lm()` are. Of outcomes that are 0 for many and very large for a few,
-#' in some thousand rows, `"aipw"` gives mean outcomes of clipped ones, and the effect moves little;
-#' `"regression"` and `"difference"`, which spend more on each mean, are nearer.
+#' Scores are clipped as in `dp_lm()`. In tables of a few thousand rows whose outcomes are 0 for
+#' many and very large for a few, mean outcomes by `"aipw"` are those of clipped outcomes, while the
+#' effect changes little; `"regression"` and `"difference"`, which spend more on each mean, are
+#' closer.
 #'
 #' @inheritParams dp_lm
-#' @param formula The outcome and the covariates, without the treatment: `pressure ~ age + stage`; `~ 1`
-#'   where there are none.
+#' @param formula The outcome and the covariates, without the treatment: `pressure ~ age + stage`; `~ 1` for
+#'   none.
 #' @param treatment Name of the column of the treatment: a factor with two levels, the control first, 0 or
 #'   1, or `FALSE` or `TRUE`. Rows with other values are dropped.
 #' @param method `"aipw"`, `"regression"` or `"difference"`.
-#' @param family Of the outcome: `gaussian()` or `binomial()`, whose effect is a difference of risks; or
-#'   their names.
-#' @param propensity Public probability of the treatment in a randomised trial, for `"aipw"`. Nothing is
-#'   spent on a model of the treatment then.
-#' @param overlap Public limits to which estimated probabilities of the treatment are moved.
+#' @param family Family of the outcome, or its name: `gaussian()`, or `binomial()`, whose effect is a
+#'   difference of risks.
+#' @param propensity Public probability of the treatment in a randomised trial, for `"aipw"`. Then no budget
+#'   is spent on a model of the treatment.
+#' @param overlap Public limits at which estimated probabilities of the treatment are clipped.
 #' @param x An effect.
 #' @param parm Which of the rows of `tidy()`; all by default.
 #' @param main,xlab,xlim,ylim,col,cex As for [plot.dp_lm()].

@@ -7,8 +7,9 @@
 #' bounds to guess and nothing to tune.
 #'
 #' @section Methods:
-#' * `"auto"`, the default, chooses one of the next three from a private number of rows, the number
-#'   of columns, `eps` and `delta`, and says which.
+#' * `"auto"`, the default, is `"boosted_adassp"` for fits with standard errors. With
+#'   `inference = FALSE` it chooses one of the next three by a private number of rows, the number of
+#'   columns, `eps` and `delta`, and says which.
 #' * `"boosted_adassp"` standardises the columns privately and solves the score equations from noisy
 #'   sums of clipped scores.
 #' * `"adassp"` solves the normal equations from noisy second moments.
@@ -63,17 +64,16 @@
 #'   `"two_stage"`, `"sub_lasso"`, `"sis"`, or options such as [DPKendall()].
 #' @param k Number of terms that `select` keeps; the dummies of a factor are one term.
 #' @param split Probability that a unit is used for selection instead of estimation. Intervals are then
-#'   valid unconditionally, not only conditionally on the selection.
+#'   valid despite the selection.
 #' @param levels `list(column = c("first", "second"))` for text columns.
-#' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix, such as `carat` or
-#'   `` `log(carat)` ``, of all columns of a term, or of the response. Values outside them are clipped, and
-#'   the coefficients are those of clipped values. Bounds must be known without the data; generous ones
-#'   cost little. In a study of two or three hundred rows they stand for the scale of a column, on which no
-#'   budget is spent then, and should be near. Terms
-#'   `poly(x, 2)`, `ns(x, 3)` and `bs(x, 5)` need the bounds of `x`: polynomials are orthogonal on them, knots
-#'   divide them into equal parts. Bounds of columns are used by `"boosted_adassp"`,
-#'   `"adassp"`, `"dpsgd"` and `"frank_wolfe"`, hence also by `"auto"`, and by `select = "sis"`, which needs
-#'   them for all columns.
+#' @param bounds `list(column = c(low, high))`: public limits of columns of the model matrix, such as
+#'   `carat` or `` `log(carat)` ``, of all columns of a term, or of the response. Values outside them are
+#'   clipped, and the coefficients are those of clipped values. Bounds must be known without the data; wide
+#'   ones cost little. In a study of two or three hundred rows they replace an estimate of the scale of a
+#'   column, on which no budget is spent, and should be tight. Terms `poly(x, 2)`, `ns(x, 3)` and `bs(x, 5)`
+#'   need the bounds of `x`: polynomials are orthogonal on them, knots divide them into equal parts. Bounds
+#'   of columns are used by `"boosted_adassp"`, `"adassp"`, `"dpsgd"` and `"frank_wolfe"`, hence also by
+#'   `"auto"`, and by `select = "sis"`, which needs them for all columns.
 #' @param unit Name of the column that identifies the protected unit, such as a person with several rows.
 #'   It is not a regressor, and `.` leaves it out. `NULL`: one row is one unit.
 #' @param max_rows Maximum number of rows used per unit, 1 if `NULL`; units with more rows are sampled, and
@@ -83,20 +83,20 @@
 #'   `"boosted_adassp"`, `"adassp"` and so for `"auto"`.
 #' @param weight_limit Public; larger weights are clipped at this value. `NULL`: four times an upper
 #'   quantile of the weights, estimated privately.
-#' @param budget Made by [dp_budget()]; charged before a record is read, and refuses a call that exceeds
-#'   it. With one of the strata of [dp_partition()] only the rows of that stratum are used.
+#' @param budget Made by [dp_budget()]. It is charged before a record is read; a call that exceeds it is
+#'   refused. With one of the strata of [dp_partition()] only the rows of that stratum are used.
 #' @param memory Bytes of memory for rows; further rows go to temporary files, with the same result.
 #'   Default: a quarter of the machine's memory.
 #' @param start An earlier release of the same formula, columns and levels: last month's fit or that of a
-#'   pilot, the value of [dp_moments()], or of [public_start()] from public data. Its scales, second moments
-#'   and coefficients cost nothing, so that intervals are nearly as narrow as they can be at this `eps`. Where
-#'   they are out of date, the fit finds them anew and says so in a note.
+#'   pilot, the value of [dp_moments()], or of [public_start()] from public data. Its scales, second
+#'   moments and coefficients cost nothing, so that intervals are nearly as narrow as possible at
+#'   this `eps`. Where they are out of date, the fit estimates them anew and says so in a note.
 #' @param inference Also release standard errors and intervals?
 #' @param fit_stats Also release R squared and the residual scale, for 5% of the squared mu of the fit? See
 #'   [fit_stats()].
 #' @param diagnostics Also release counts of residuals, for 10% of the squared mu? See [plot_diagnostics()].
 #' @param rng A whole number makes the result reproducible and **not private**.
-#' @param ... Must be empty: there are no `subset`, `na.action` or `contrasts`, and the error says what to do
+#' @param ... Must be empty. There are no `subset`, `na.action` or `contrasts`; the error says what to do
 #'   instead.
 #' @return An object of class `dp_lm`, or of class [dp_not_released] if the mechanism declined. It
 #'   contains no records, so it can be saved and shared. [dp_lm_methods] lists its methods,

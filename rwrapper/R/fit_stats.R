@@ -2,18 +2,19 @@
 
 #' R squared, sigma and plots of residuals
 #'
-#' `dp_lm(fit_stats = TRUE)` spends 5% of the squared mu of the fit on R squared and sigma, the root mean
-#' square of residuals; `diagnostics = TRUE` 10% on noisy numbers of rows by fitted mean and residual. Both
-#' are for the released coefficients, including their noise. The interval of sigma is that of its
-#' logarithm.
+#' `dp_lm(fit_stats = TRUE)` spends 5% of the squared mu of the fit on R squared and sigma, the root
+#' mean square of residuals; `diagnostics = TRUE` spends 10% on noisy numbers of rows by fitted mean
+#' and residual. Both refer to the released coefficients, including their noise. The interval of
+#' sigma is that of its logarithm.
 #'
 #' @param object,x A fit made by [dp_lm()] or [dp_glm()].
 #' @param level Probability with which the intervals cover.
 #' @param which `"residuals"`: a heat map of residuals (Pearson residuals of counts) against fitted means;
-#'   `"qq"`: their quantiles against normal ones; `"calibration"`: of a `binomial()` family, observed against
-#'   predicted shares.
+#'   `"qq"`: their quantiles against normal ones; `"calibration"`: of a `binomial()` family, observed
+#'   against predicted shares.
 #' @param ... For `image()` or `plot()`.
-#' @return `fit_stats()`: a matrix with estimates, standard errors and intervals. `plot_diagnostics()`: what it
+#' @return `fit_stats()`: a matrix with estimates, standard errors and intervals. `plot_diagnostics()`: what
+#' it
 #'   draws, invisibly: noisy counts, their `deviation`, and the ends of bins.
 #' @seealso [predict.dp_lm()], whose `interval = "prediction"` needs `fit_stats = TRUE`.
 #' @export
@@ -36,7 +37,7 @@ fit_stats <- function(object, level = 0.95) {
 }
 
 stats_of <- function(object, what) {
-  if (!is.null(object$family)) private_stop(what, "this model has no variance of errors beside its mean")
+  if (!is.null(object$family)) private_stop(what, "this model has no separate error variance")
   if (is.null(object$stats))
     dpreg_stop("private", what, " is not available: the variance of the errors was not released; ",
                "dp_lm(fit_stats = TRUE) pays for it")

@@ -195,4 +195,4 @@ warn_of_moved <- function(X, moved) {
             " beyond the limits of the fit ", as_they_are(), call. = FALSE)
 }
 
-as_they_are <- function() "were moved to them; winsorise = FALSE leaves them as they are"
+as_they_are <- function() "were clipped to them; winsorise = FALSE does not clip"

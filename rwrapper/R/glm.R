@@ -5,10 +5,11 @@
 #' `dp_glm()` is [glm()] with the guarantee of [dp_lm()]. The score equations are solved iteratively from
 #' noisy sums of clipped scores. There are no bounds to guess and nothing to tune.
 #'
-#' The estimand is that of maximum likelihood with influential rows and scores clipped; `fit$estimand`
-#' has the thresholds and the estimated effect of clipping. Standard errors are sandwich estimates plus
-#' the privacy noise, and so are valid for overdispersed counts. For separated data the coefficients are
-#' finite, because each step is bounded; without inference they are shrunk.
+#' The estimand is that of maximum likelihood with influential rows and scores clipped;
+#' `fit$estimand` has the thresholds and the estimated effect of clipping. Standard errors are
+#' sandwich estimates plus the privacy noise, so they are valid for overdispersed counts. For
+#' separated data the coefficients are finite, because each step is bounded; without inference they
+#' are shrunk.
 #'
 #' @inheritParams dp_lm
 #' @param formula A formula, as for [dp_lm()]. The response of `binomial()` is `TRUE` or `FALSE`, 1 or 0,

@@ -3,12 +3,13 @@
 
 #' Methods for private linear models
 #'
-#' The generics of [lm()] that need released values only: they cost nothing. The others stop.
+#' These generics of [lm()] need released values only and cost nothing. The others stop.
 #'
-#' * [coef()] and [vcov()]: `vcov()` holds sampling error and privacy noise together. Coefficients
-#'   that are not estimable at this eps are `NA` in both, as the aliased ones of [lm()] are;
+#' * [coef()] and [vcov()]: `vcov()` includes sampling error and privacy noise. Coefficients that
+#'   are not estimable at this eps are `NA` in both, like aliased coefficients of [lm()];
 #'   `fit$estimates` has the regularised values that [predict()][predict.dp_lm()] uses for them.
-#' * `fit$estimand` has what the coefficients estimate, the clipping thresholds, and the largest estimated effect
+#' * `fit$estimand` has what the coefficients estimate, the clipping thresholds, and the largest estimated
+#' effect
 #'   of clipping in standard errors. `fit$clipping` has the estimated effect of clipping on each
 #'   coefficient, compared with least squares (maximum likelihood), estimated from noisy counts; it is
 #'   not included in the standard errors. `NULL` if it was not estimated. A few extreme rows are not
@@ -27,7 +28,7 @@
 #' @param complete `FALSE` leaves out coefficients that are not estimable.
 #' @param parm Names or positions of coefficients; all, when missing.
 #' @param level Probability with which an interval covers.
-#' @param ... Not used; `summary()`, `vcov()` and `confint()` refuse what they do not know.
+#' @param ... Not used; `summary()`, `vcov()` and `confint()` refuse unknown arguments.
 #' @return `summary()`: an object of class `summary.dp_lm`, whose `coefficients` have the columns
 #'   Estimate, Std. Error, Sampling, Privacy, z value and Pr(>|z|); the squares of Sampling
 #'   and Privacy add up to that of Std. Error. The others: as for [lm()].

@@ -9,13 +9,13 @@
 #' heteroscedasticity. `dp_moments()` clips whole rows, response included, and its standard errors assume
 #' errors of constant variance, increased to allow for heavy tails in the columns.
 #'
-#' A model may have released columns only: interactions, `log(x)` and similar terms must be named in
-#' `dp_moments()`. Intervals of a model that was selected by its fit are too narrow, as after any
+#' A model may contain released columns only: interactions, `log(x)` and similar terms must be named
+#' in `dp_moments()`. Intervals of a model that was selected by its fit are too narrow, as after any
 #' selection.
 #'
 #' @inheritParams dp_lm
-#' @param formula For `dp_moments()` the columns, `~ price + carat + log(carat)`; a response is one
-#'   more of them. For the others a model of these columns, with or without an intercept.
+#' @param formula For `dp_moments()` the columns, `~ price + carat + log(carat)`; a response is one more
+#'   column. For the other functions a model of these columns, with or without an intercept.
 #' @param delta Privacy parameter delta, in (0, 1); it should be below 1 / (number of rows).
 #' @param moments,x What `dp_moments()` returned.
 #' @param instruments For two-stage least squares: `~ z + a` with all instruments and exogenous

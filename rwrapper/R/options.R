@@ -63,17 +63,17 @@ AdaSSP <- function(response_limit = 4, row_factor = 1.2, max_rows = 1,
 #' @param average Without inference the result is the mean of the last `average` rounds.
 #' @param gram_share,scatter_share Shares of the budget for second moments, without inference, and
 #'   for the covariance of the scores, at most 0.2.
-#' @param first_clip,clip Clips of the residuals without inference: in the first round, and in later
-#'   ones.
+#' @param first_clip,clip Clipping thresholds of residuals without inference: in the first round, and in
+#'   later rounds.
 #' @rdname dp_methods
 #' @export
 BoostedAdaSSP <- function(rounds = 6, average = 2, gram_share = 0.2, first_clip = 5, clip = 2.5,
                           row_factor = 1.2, max_rows = 1, ...)
   new_options("BoostedAdaSSP", ...)
 
-#' @param steps How many steps; `NULL` chooses, for `FrankWolfe()`.
-#' @param rate Chance of each row to be in a step.
-#' @param learning_rate Of the mean gradient; `NULL` chooses.
+#' @param steps Number of steps; `NULL`, for `FrankWolfe()`: chosen automatically.
+#' @param rate Probability that a row is used in a step.
+#' @param learning_rate Step size for the mean gradient; `NULL`: chosen automatically.
 #' @rdname dp_methods
 #' @export
 DPSGD <- function(steps = 400, rate = 0.1, clip = 2.5, learning_rate = NULL, row_factor = 1.2, ...)
@@ -137,7 +137,7 @@ TwoStage <- function(models = NULL, penalty = 0.1, partition = "slots", count_sh
                      share = 0.05, ...)
   new_options("TwoStage", ...)
 
-#' @param batch `"k"` or `"d"`: as many models as batches of k, or of d, units allow.
+#' @param batch `"k"` or `"d"`: as many models as there are batches of k, or of d, units.
 #' @rdname dp_selectors
 #' @export
 SubLasso <- function(models = NULL, penalty = 0.1, partition = "slots", count_share = 0.1,

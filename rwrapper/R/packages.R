@@ -3,9 +3,9 @@
 
 #' Private fits in other packages
 #'
-#' Many packages look for the data behind a fit, or fit it again. With a private fit they use
-#' released values or stop with a reason (a condition of class `dpreg_error`); none of them reads the
-#' records or spends budget.
+#' Many packages look for the data behind a fit, or refit it. With a private fit they use released
+#' values or stop with a reason (an error of class `dpreg_error`); none of them reads the records or
+#' spends budget.
 #'
 #' | package | works | stops |
 #' |---|---|---|

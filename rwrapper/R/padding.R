@@ -1,15 +1,15 @@
 # Calls that take the same time whatever the records are.
 
-#' Calls that take a public time
+#' Calls whose duration is public
 #'
-#' Evaluates an expression, and ends only a multiple of `seconds` after it began: for services that
-#' answer strangers, who see when an answer comes. Choose `seconds` so that no call takes longer; one
-#' that does ends at the next multiple.
+#' Evaluates an expression and makes its duration a multiple of `seconds`, for services whose users
+#' can observe when an answer comes. Choose `seconds` so that no call takes longer; one that does
+#' ends at the next multiple.
 #'
-#' The time shows how many times `seconds` it took and nothing else about the records: whether a result
-#' was released, the mechanism declined, or an error was raised after the charge. Put what follows from
-#' the result, such as writing it, into the expression too. Memory, power, and how busy the processor is
-#' can still be observed from the same machine.
+#' The time shows how many times `seconds` it took and nothing else about the records: whether a
+#' result was released, the mechanism declined, or an error was raised after the charge. Include
+#' what is done with the result, such as writing it, in the expression. Memory, power, and how busy
+#' the processor is can still be observed from the same machine.
 #'
 #' @param expr What to evaluate.
 #' @param seconds A number greater than 0.

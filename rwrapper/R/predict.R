@@ -1,12 +1,12 @@
 #' Predict with a private linear model
 #'
-#' Predictions for new, public rows from the released coefficients: they cost nothing.
+#' Predictions for new, public rows use the released coefficients and cost nothing.
 #'
 #' @param object A fit made by [dp_lm()] or [dp_glm()].
 #' @param newdata A data frame with the regressors. It is not protected.
 #' @param se.fit Also return standard errors of the fit?
-#' @param interval `"none"`, `"confidence"` for the mean response, or `"prediction"` for a new response with a
-#'   normal error, of a fit of `dp_lm(fit_stats = TRUE)`, which has released the variance of the errors.
+#' @param interval `"none"`, `"confidence"` for the mean response, or `"prediction"` for a new response with
+#'   a normal error, of a fit of `dp_lm(fit_stats = TRUE)`, which has released the variance of the errors.
 #' @param level Probability with which an interval covers.
 #' @param winsorise `TRUE` clips regressors and predictions to the range of the data, to avoid
 #'   extrapolation, with a warning; intervals are extended to include the prediction. `FALSE` gives the

@@ -54,10 +54,10 @@ PYTHON_NEEDS <- c("numpy>=1.26", "scipy>=1.11", "dp-accounting>=0.4.4")
 #'
 #' Creates the virtual environment `r-dpreg`, which reticulate finds by itself.
 #'
-#' It contains the Python packages that R needs: numpy, scipy and dp-accounting. R itself makes columns of data
-#' frames and formulas, so pandas, pyarrow, formulaic, narwhals and statsmodels, which users of Python
-#' get with dpreg, are left out; data in files need pyarrow as well. To share an environment with
-#' Python, name it in the environment variable `RETICULATE_PYTHON` instead.
+#' It contains the Python packages that R needs: numpy, scipy and dp-accounting. R itself evaluates
+#' data frames and formulas, so pandas, pyarrow, formulaic, narwhals and statsmodels, which Python
+#' users get with dpreg, are not installed; data in files need pyarrow as well. To share an
+#' environment with Python, name it in the environment variable `RETICULATE_PYTHON` instead.
 #'
 #' @param source What pip installs: the name of the package, or the path of a checkout or
 #'   of a wheel.

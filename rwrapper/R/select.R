@@ -10,8 +10,8 @@
 #' `formula(found)` is the formula of the selected terms.
 #'
 #' @section Selectors:
-#' * `"kendall"` scores a term by its rank correlation with the response, less that with the
-#'   terms selected before; a term of several columns has the largest of their scores.
+#' * `"kendall"` scores a term by its rank correlation with the response, minus that with the terms
+#'   already selected; a term of several columns has the largest of their scores.
 #' * `"sub_lasso"` counts votes of many Lasso fits to few rows each, `"two_stage"` those of few fits
 #'   to many rows each.
 #' * `"sis"` scores by the inner product with the response, and needs public `bounds` of all columns
@@ -22,14 +22,14 @@
 #' @param k Number of terms to select.
 #' @param delta Privacy parameter delta; may be 0 for `"kendall"`, the default.
 #' @param method The selector: a name or options, such as `DPKendall(share = 0.1)`.
-#' @param bounds `list(column = c(low, high))`: public limits, as for [dp_lm()]. `"sis"` needs them for every
-#'   candidate and for the response; the other selectors do not use them.
+#' @param bounds `list(column = c(low, high))`: public limits, as for [dp_lm()]. `"sis"` needs them for
+#'   every candidate and for the response; the other selectors do not use them.
 #' @param x A selection.
 #' @param ... Must be empty.
 #' @return An object of class `dp_selection`: among others `selected`, the labels of the terms, in
-#'   the order in which they were selected if there is one; `candidates`; `columns`, what they make
-#'   of the model matrix; and `privacy`, its cost.
-#'   [tidy()][tidy.dp_selection()] makes a table of it.
+#'   the order in which they were selected if there is one; `candidates`; `columns`, their columns
+#'   of the model matrix; and `privacy`, its cost. [tidy()][tidy.dp_selection()] makes a table of
+#'   it.
 #' @references
 #' Dick, T., Gillenwater, J. and Joseph, M. (2023). Better private linear regression through better
 #' private feature selection. *NeurIPS*. \doi{10.48550/arXiv.2306.00920}
@@ -69,7 +69,7 @@ chosen_design <- function(found, asked) {
   design$ranges <- design$ranges[intersect(names(design$ranges), design$kept)]
   cost <- found$privacy
   design$note <- sprintf(
-    "terms were selected by dp_select() at eps = %g, delta = %g; if from the same data, that adds to the cost, and intervals are conditional on the selection",
+    "terms were selected by dp_select() at eps = %g, delta = %g; if from the same data, this adds to the cost, and intervals do not account for the selection",
     cost$epsilon, cost$delta)
   design
 }

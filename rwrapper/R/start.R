@@ -2,12 +2,12 @@
 
 #' Start a private fit from public data
 #'
-#' `public_start()` fits public data exactly. `dp_lm(start = )` takes scales, second moments and first
-#' coefficients from it at no cost.
+#' `public_start()` fits public data exactly. `dp_lm(start = )` takes scales, second moments and
+#' starting values from it at no cost.
 #'
-#' The public data need not be from the same population: what has changed is found and costs a part of
-#' the budget. **Never use private records here**: there is no noise, and every fit that starts from the
-#' result would reveal something about them.
+#' The public data need not be from the same population: the fit spends a part of the budget on a
+#' check for changes. **Never use private records here**: no noise is added, and every fit that
+#' starts from the result would reveal something about them.
 #'
 #' @param formula As for [dp_lm()]; it must be that of the private fit.
 #' @param data A data frame, or paths of Parquet files. **Public**: nothing here is protected.

@@ -2,25 +2,28 @@
 
 #' Proportional hazards with differential privacy
 #'
-#' `dp_survival()` is [survival::coxph()] with the guarantee of [dp_lm()], and a baseline hazard that is
-#' constant within each interval of public `cuts`: exponentials of coefficients are hazard ratios.
+#' `dp_survival()` is a counterpart of [survival::coxph()] with the guarantee of [dp_lm()], and with
+#' a baseline hazard that is constant within each interval of public `cuts`. Exponentials of
+#' coefficients are hazard ratios.
 #'
-#' The fit is that of a Poisson regression with a row for each interval in which a person is at risk, made
-#' in batches and never stored: whether the event happened in it is the response, the logarithm of the
-#' exposure an offset. A person is one unit however many intervals, and standard errors are clustered.
+#' The fit is a Poisson regression with one row for each interval in which a person is at risk: the
+#' response is the event, and the offset is the logarithm of the exposure. These rows are made in
+#' batches and never stored. A person is one unit, whatever the number of intervals, and standard
+#' errors are clustered.
 #'
-#' `Surv()` is not called, so the package survival need not be there. The event is 0 or 1, or `TRUE` or
-#' `FALSE`; a status of 1 and 2 is not recognised from the data: write `Surv(time, status == 2)`.
+#' `Surv()` is not called, so the package survival need not be installed. The event is 0 or 1, or
+#' `FALSE` or `TRUE`; a status coded 1 and 2 is not detected: write `Surv(time, status == 2)`.
 #'
 #' The intercept is the logarithm of the hazard per unit of time in the first interval, where covariates are
-#' 0 or at reference levels, in the first of the strata: the first row of `survival_baseline()`. Coefficients
-#' named `interval365` are logarithms of the hazard in the interval that ends at 365, compared with it.
+#' 0 or at reference levels, in the first of the strata: the first row of `survival_baseline()`.
+#' Coefficients named `interval365` are logarithms of the hazard in the interval that ends at 365,
+#' compared with it.
 #'
 #' @inheritParams dp_lm
-#' @param formula `Surv(time, event) ~ age + stage`, or `Surv(start, stop, event) ~ age + stage` with delayed
-#'   entry, left truncation or covariates that change over time: a row is at risk in (start, stop\].
+#' @param formula `Surv(time, event) ~ age + stage`, or `Surv(start, stop, event) ~ age + stage` with
+#'   delayed entry, left truncation or covariates that change over time: a row is at risk in (start, stop\].
 #' @param cuts Public increasing times: the ends of the intervals. Do not choose them by looking at the
-#'   data. Times after the last are censored there. Four to eight are enough for hazard ratios, and more
+#'   data. Times after the last are censored there. Four to eight are enough for hazard ratios; more
 #'   make standard errors larger, as does an interval that very few reach.
 #' @param start Where the first interval begins, itself included.
 #' @param strata Name of a factor, each level of which has a baseline hazard of its own.
@@ -30,17 +33,19 @@
 #' @param newdata Covariates and strata of persons, constant over time: a data frame, not protected.
 #' @param type `"survival"`: curves at the cuts, conditional on survival up to the start; `"lp"`: the
 #'   logarithm of the hazard compared with covariates of 0, in the same stratum; `"risk"`: its exponential.
-#' @param se.fit Of `"lp"` and `"risk"`: also return standard errors?
+#' @param se.fit For `"lp"` and `"risk"`: also return standard errors?
 #' @param level Probability with which limits cover.
 #' @param simultaneous `FALSE`: limits hold at each time by itself; `TRUE`: at all times of a person
 #'   together.
-#' @param winsorise `TRUE` moves covariates to the released limits, to avoid extrapolation.
+#' @param winsorise `TRUE` clips covariates to the released limits, to avoid extrapolation.
 #' @param main,xlab,ylab,col As for [plot.default()]; one colour for each person.
 #' @param ... Must be empty; of `plot()`, given to [plot.default()], or to the plot of coefficients where
 #'   there is no `newdata`: see [dp_plots].
-#' @return `dp_survival()`: an object of class `dp_survival` and `dp_lm`, or of class [dp_not_released] if the
+#' @return `dp_survival()`: an object of class `dp_survival` and `dp_lm`, or of class [dp_not_released] if
+#' the
 #'   mechanism declined. It contains no records. [dp_lm_methods] lists methods: `coef()`, `confint()`,
-#'   `vcov()`, `summary()`; [anova()][anova.dp_lm] tests terms, `tidy(fit, exponentiate = TRUE)` gives hazard
+#'   `vcov()`, `summary()`; [anova()][anova.dp_lm] tests terms, `tidy(fit, exponentiate = TRUE)` gives
+#' hazard
 #'   ratios. `predict()`: of `"survival"` a data frame with `row`, `time`, `surv`, `lower` and `upper`.
 #'   `survival_baseline()`: the hazard where covariates are 0, in the first of the strata.
 #'   `survival_ph_test()`: an `htest`.

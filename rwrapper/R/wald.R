@@ -5,9 +5,9 @@
 #' Wald tests from the released coefficients and their covariance, which includes sampling error and
 #' privacy noise. They cost nothing.
 #'
-#' With one fit each term is tested given all others, main effects given their interactions too: so
-#' with interactions the tests depend on the contrasts, as type III tests do. With two fits the
-#' smaller must be nested in the larger, whose additional coefficients are tested.
+#' With one fit each term is tested given all others, and main effects given their interactions too,
+#' so with interactions the tests depend on the contrasts, as type III tests do. With two fits the
+#' smaller must be nested in the larger, and the additional coefficients of the larger are tested.
 #'
 #' With `lmtest`, `waldtest(fit, . ~ . - x)` tests whether terms may be left out, one set after the
 #' other, without fitting again.

@@ -121,13 +121,13 @@ LEAKS = (
         call=CHOSEN,
     ),
     Leak(
-        "a limit from a true maximum",
+        "a limit from an exact maximum",
         residuals, "_diagnostics", _HIGH,
         _HIGH.replace("float(scales.high[-1])", "float(design.arrays().y.max())"),
         _HIGH.replace("float(scales.high[-1])", f"float({OPEN}(design.arrays()).y.max(initial=0))"),
     ),
     Leak(
-        "an unpaid look at residuals",
+        "use of exact residuals",
         residuals, "released_extras", _RELEASED,
         f"counts, deviation = {_LOOK}, 1.0",
         f"counts, deviation = {OPEN}({_LOOK}).astype(float), 1.0",
@@ -147,13 +147,13 @@ LEAKS = (
         call=CHOSEN, mypy=False, run=False, replay=False, boundary=True,
     ),
     Leak(
-        "an early stop by true change",
+        "early stopping by an exact change",
         newton, "newton_small", _GO,
         f"{_GO}\n    if {_SCORE} > 0:\n        return",
         f"{_GO}\n    if {OPEN}({_SCORE})[0] > 0:\n        return",
     ),
     Leak(
-        "a reused noise",
+        "reused noise",
         accountant.GaussianReleases, "_noise", "self.bits, ",
         "_core.TestBits(1), ", "_core.TestBits(1), ",
         mypy=False, run=False, replay=False, other="audit: fresh noise",
@@ -166,7 +166,7 @@ LEAKS = (
         mypy=False, run=False, syntax=False,
     ),
     Leak(
-        "a row that counts twice over partitions",
+        "a row counted in two partitions",
         partitioned.Task, "__call__", "sums += self.statistic(X, y)",
         "sums += self.statistic(X, y) + self.statistic(X[-1:], y[-1:])",
         "sums += self.statistic(X, y) + self.statistic(X[-1:], y[-1:])",

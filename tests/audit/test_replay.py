@@ -219,7 +219,7 @@ def test_a_row_that_counts_twice_in_a_partition_is_found(of_kind, monkeypatch):
     of_kind(replay_options.random_moments)
     monkeypatch.setattr(replay_varied, "_FILES_SHARE", 1.0)
     monkeypatch.setattr(replay_varied, "FILES", ("dask",))
-    (leak,) = (leak for leak in LEAKS if leak.name == "a row that counts twice over partitions")
+    (leak,) = (leak for leak in LEAKS if leak.name == "a row counted in two partitions")
     with contextlib.ExitStack() as stack:
         leak.apply(leak.forced, stack)
         report = replay(15, seed=4, shrink=False)

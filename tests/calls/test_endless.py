@@ -52,7 +52,7 @@ def effect(**given):
     (lambda: lm(weights="a", weight_limit=Fraction(1, LONG)), "weight_limit .* got a Fraction"),
     (lambda: dpreg.dp_plan(n=LONG, d=3, eps=1.0), "n must be an integer .*, got an int"),
     (lambda: dpreg.dp_plan(n=100, d=3, eps=1.0, effect=LONG), "effect must be .*, got an int"),
-    (lambda: dpreg.dp_moments(np.array("a"), DATA, 1.0), "formula must be a text"),
+    (lambda: dpreg.dp_moments(np.array("a"), DATA, 1.0), "formula must be a string"),
     (lambda: effect(unit="a", max_rows=LONG), "max_rows must be an integer .*, got an int"),
 ])  # fmt: skip
 def test_what_would_not_end_is_refused(call, words):

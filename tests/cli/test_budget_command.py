@@ -89,7 +89,7 @@ def test_verify(ledger, capsys):
     assert main(["budget", "verify", ledger, "--seal", seal]) == 0
     assert "2 entries, whole" in capsys.readouterr().out
     assert main(["budget", "verify", ledger, "--seal", "0" * 64]) == 1
-    assert "is missing" in capsys.readouterr().err
+    assert "are missing" in capsys.readouterr().err
 
 
 def test_verify_sees_what_was_changed(ledger, capsys):

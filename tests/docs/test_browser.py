@@ -196,7 +196,7 @@ def test_the_planner_answers(page):
     assert not plan.works
     assert "This is not enough." in answer.inner_text()
     assert f"{plan.least_n:,}" in answer.inner_text()
-    assert answer.inner_text().startswith("Nothing would be learned at this size")
+    assert answer.inner_text().startswith("This is too small for inference")
     assert "dpreg.dp_plan(n=2_000, d=10, eps=0.1, delta=1e-6)" in page.inner_text(
         ".planner-python pre"
     )

@@ -15,7 +15,7 @@ LEVELS = {"arm": ["a", "b"]}
 @pytest.mark.parametrize(("formula", "said"), [
     ("time ~ arm", "must have Surv\\(\\) on its left-hand side"),
     ("Surv(time) ~ arm", "needs a time and an event, and was given 1 argument;"),
-    ("Surv(time, event, type='left') ~ arm", "times to one event, censored on the right"),
+    ("Surv(time, event, type='left') ~ arm", "right-censored times to one event"),
     ("Surv(time, event)", "must have Surv"),
     ("Surv(time, event) ~ strata(arm)", r"strata\(\) cannot be used.*write the groups themselves"),
     ("Surv(time, event) ~ arm + cluster(who)", r"cluster\(\) cannot.*write unit='person'"),

@@ -128,7 +128,7 @@ def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
                               family="binomial", rng=seed)  # fmt: skip
         if fit.released:
             off.append((fit.effect - truth) / fit.se)
-            said.append("interval longer" in " ".join(fit.notes))
+            said.append("widens the interval" in " ".join(fit.notes))
             errors.append(fit.se)
     assert len(errors) == 8
     assert np.median(errors) < (0.035 if n == 5000 else 0.007)

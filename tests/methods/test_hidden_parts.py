@@ -58,7 +58,7 @@ def test_a_first_level_without_rows_is_said_to_have_the_mean_effect():
         fit = dpreg.dp_lm("y ~ 0 + C(g) + x", data, 1.0, 1e-6, **asked)
         assert np.isnan(fit.bse["C(g)[e]"])
         assert np.isnan(fit.bse.to_numpy()).sum() == 1
-        assert any("is given the mean effect of its factor" in note for note in fit.notes)
+        assert any("is assigned the mean effect of its factor" in note for note in fit.notes)
 
 
 def blank_where(formula, slope, of_b):

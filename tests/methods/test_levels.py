@@ -294,15 +294,15 @@ def test_a_reference_that_few_rows_have_is_said():
     fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["a", "b", "c"]}, rng=1)
     assert fit.bse.isna().all()
     assert fit.notes == (
-        "the standard errors are not estimable at this eps; few rows may have the reference level "
-        "of a factor: make another level the first",
+        "the standard errors are not estimable at this eps; the reference level of a factor may "
+        "have few rows: make another level the first",
     )
     fit = dpreg.dp_lm("y ~ g", df, 1.0, 1e-6, levels={"g": ["b", "a", "c"]}, rng=1)
     assert fit.bse.isna().tolist() == [False, True, False]
     assert fit.notes == (
         "standard errors not estimable at this eps: g[T.a]; other coefficients may contain part of "
-        "the effects of such terms, and a level with too few rows is given the mean effect of its "
-        "factor: merge it with another, or use fewer columns, more rows or a larger eps",
+        "the effects of such terms, and a level with too few rows is assigned the mean effect of "
+        "its factor: merge it with another, or use fewer columns, more rows or a larger eps",
     )
     names, factor = ("Intercept", "x", "g[T.b]", "g[T.c]"), [np.array([2, 3])]
     both = hidden_note(np.array([False, True, True, True]), names, inference=True, levels=factor)

@@ -104,7 +104,7 @@ def test_power_rises_with_units_eps_and_effect_and_falls_with_regressors():
 def test_a_plan_of_too_little_says_so_and_what_is_enough():
     plan = dpreg.dp_plan(500, 20, 0.1)
     text = " ".join(str(plan).split())
-    assert text.startswith("Nothing would be learned at this size: a slope has no standard error")
+    assert text.startswith("This is too small for inference: a slope has no standard error")
     assert f"Enough would be {plan.least_n:,} units at this eps" in text
     assert plan.effect is None
     assert not plan.works

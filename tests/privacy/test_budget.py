@@ -55,7 +55,7 @@ def test_spending_adds_up_as_decimals():
 def test_a_label_is_a_text():
     """Of a number it was said that the ledger could not be trusted."""
     budget = dpreg.Budget(1.0)
-    with pytest.raises(BudgetError, match=r"^label must be a text, got 3$"):
+    with pytest.raises(BudgetError, match=r"^label must be a string, got 3$"):
         budget.spend(3, 0.5)
     assert budget.charges == ()
 

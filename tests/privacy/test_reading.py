@@ -171,7 +171,7 @@ def test_the_seal_finds_a_ledger_that_was_made_anew(kept, tmp_path):
     verify = f"import dpreg; print(dpreg.Budget.open({str(kept)!r}).verify({seal!r}))"
     run = subprocess.run([sys.executable, "-c", verify], capture_output=True, text=True)
     assert run.returncode == 1
-    assert "is missing" in run.stderr
+    assert "are missing" in run.stderr
 
 
 def test_without_a_ledger_there_is_nothing_to_seal():
@@ -274,7 +274,7 @@ def test_without_a_budget_delta_is_as_ever(diamonds):
     ({"mu": 0.0}, "mu must be between 1e-09 and 30, got 0.0"),
     ({"mu": "a"}, "mu must be a number, got 'a'; write mu=0.5"),
     ({"rho": -1}, "rho must be between 1e-18 and 400, got -1"),
-    ({"eps": 1.0, "name": 3}, "name must be a text, got 3"),
+    ({"eps": 1.0, "name": 3}, "name must be a string, got 3"),
     ({"eps": 1.0, "user": ""}, "user must be a name, got ''"),
 ])  # fmt: skip
 def test_wrong_totals(arguments, says):

@@ -10,7 +10,7 @@ from dpreg.results.described import why_absent
     ("kind", "name", "says"),
     [
         (dpreg.DPEffect, "ate", "write effect"),
-        (dpreg.DPEffect, "att", "average in all rows, not in those that were treated"),
+        (dpreg.DPEffect, "att", "average over all rows, not over the treated rows"),
         (dpreg.DPEffect, "params", "write tidy()"),
         (dpreg.DPEffect, "bse", "write se"),
         (dpreg.DPResults, "coef", "write params"),

@@ -227,7 +227,7 @@ def test_only_a_document_is_read(text):
         (lambda m: m.subsets("y ~ x", 0), "best must be"),
         (lambda m: m.iv("y ~ x + z", "~ w"), "fewer than the 2 regressors"),
         (lambda m: m.iv("y ~ x", 3), "instruments must be"),
-        (lambda m: m.iv("y ~ x", "~ w - 1"), "an intercept just as"),
+        (lambda m: m.iv("y ~ x", "~ w - 1"), "an intercept if and only if"),
     ],
 )
 def test_wrong_questions(released, ask, says):

@@ -110,7 +110,8 @@ def test_advice_and_coefficients_of_rare_levels_are_explained():
     assert np.isnan(fit.bse["g[T.rare]"])
     # About half of the rows have an effect of 1, and the mean is .5.
     assert fit.params["g[T.rare]"] == pytest.approx(fit.params["g[T.b]"] / 2, abs=0.05)
-    assert "a level with too few rows is given the mean effect of its factor" in " ".join(fit.notes)
+    wanted = "a level with too few rows is assigned the mean effect of its factor"
+    assert wanted in " ".join(fit.notes)
 
 
 def test_fits_of_several_families_are_not_called_linear():

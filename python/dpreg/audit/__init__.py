@@ -1,11 +1,11 @@
-"""Audits of every privacy claim of this package, that can fail.
+"""Audits of every privacy claim of this package.
 
-Three kinds: *exact* (a law over all neighbours of small worlds), *black box* (runs of the
-shipped function on two neighbours, and a lower bound on the privacy loss) and *grey
-box* (what each stage of a random call loses on neighbouring tables, the stages before it
-made to agree).  ``dpreg audit`` runs them.  ``dpreg audit --replay`` does the last for calls of all
-kinds, ``dpreg audit --black-box`` the second for whole calls.  Audits replace functions of this
-process while they run: do not fit anything at the same time.
+Three kinds: *exact* (distributions over all neighbours of small worlds), *black box* (runs of the
+shipped function on two neighbours, and a lower bound on the privacy loss) and *grey box* (the loss
+of each stage of a random call on neighbouring tables, given equal results of the stages before).
+``dpreg audit`` runs them.  ``dpreg audit --replay`` runs the last kind for calls of all functions,
+``dpreg audit --black-box`` the second for whole calls.  Audits replace functions of this process
+while they run: do not fit anything at the same time.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim, and how much of it was seen to be used.
+    """A claim, and a lower bound on the privacy loss that was observed.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class Finding:
     epsilon, delta : float
         Claimed.
     lower : float
-        An epsilon that is lost at `delta`, at least; infinite when something was found that
-        no epsilon allows.
+        Lower bound on the epsilon that is lost at `delta`; infinite if the results violate every
+        epsilon.
     runs : int
         Runs of the mechanism, or pairs of neighbours that were compared.
     remark : str
@@ -54,12 +54,12 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """No more is lost than claimed."""
+        """Whether no more is lost than claimed."""
         return self.lower <= self.epsilon * (1 + _ROUNDING)
 
     @property
     def sharp(self) -> bool:
-        """At least half of the claim is seen to be lost: the check would notice a factor 2."""
+        """Whether at least half of the claim is lost: the check would detect a factor of 2."""
         return self.lower >= self.epsilon / 2
 
     def after(self, lost: float, remark: str) -> Self:

@@ -1,1 +1,1 @@
-"""What every room may use: errors, text, names and types of arguments, families."""
+"""What every other subpackage may use: errors, text, names and types of arguments, families."""

@@ -15,5 +15,5 @@ Sums = NDArray[np.int64]
 
 
 def named(dtype: Any) -> str:
-    """Return what a message calls a type: those of text of numpy have the length of the longest."""
+    """Return the name of a type in a message; numpy's text types would show the largest length."""
     return {"U": "text", "S": "bytes"}.get(getattr(dtype, "kind", ""), str(dtype))

@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def reading(what: str, number: int) -> Iterator[None]:
-    """Say `what` a text is, and of which format, to whoever finds something else in it."""
+    """Name the kind of document and its format in the error of one that cannot be read."""
     try:
         yield
     except (TypeError, ValueError, RecursionError) as error:
@@ -93,7 +93,7 @@ def reading(what: str, number: int) -> Iterator[None]:
 def parsed(text: str, kind: str, number: int) -> dict[str, Any]:
     """Return what is in JSON, but for the number of the format of this kind of document."""
     if isinstance(text, str) and not text.lstrip().startswith("{"):
-        raise ValueError("no JSON; give the text of a file, not its path: Path(name).read_text()")
+        raise ValueError("not JSON; give the text of a file, not its path: Path(name).read_text()")
     data: dict[str, Any] = json.loads(text)
     found = data.pop(kind, None)
     if found == number:

@@ -1,4 +1,4 @@
-"""The exceptions of dpreg: which argument, what was wrong and what to write, as data.
+"""The exceptions of dpreg: the argument, the problem and what to write instead, as data.
 
 Python, the shell and R each spell arguments and values in their own way; a message is made of
 text and of pieces of code, and a `Face` spells the code.  All of it depends on public things only.
@@ -127,7 +127,7 @@ def _is_shown(value: object) -> bool:
 
 
 def a_kind(value: object) -> str:
-    """Return what kind of thing a value is, as in ``"a DataFrame"``: it may hold records."""
+    """Return the type of a value in words, such as ``"a DataFrame"``; it may contain records."""
     kind = value.__name__ if isinstance(value, type) else type(value).__name__
     if value is None or isinstance(value, type):
         return "None" if value is None else kind
@@ -137,8 +137,8 @@ def a_kind(value: object) -> str:
 def got(value: object) -> Value | str:
     """Return what a message shows of a value that was given for an argument.
 
-    A number, a name, options or None, which somebody typed.  Of all else it says the kind, and no
-    length: ``eps=df["x"].tolist()`` has one of rows.
+    A number, a name, options or None, which somebody typed, is shown.  For everything else only the
+    type is shown, and no length: that of ``eps=df["x"].tolist()`` is the number of rows.
     """
     return Value(value) if _is_shown(value) and not _is_long(value) else a_kind(value)
 

@@ -1,6 +1,6 @@
-"""Families of regression models: what a fit, its errors and predictions need to know of each.
+"""Families of regression models: what a fit, its errors and predictions need of each.
 
-Public functions of public numbers; no record comes near them.
+Public functions of public numbers; none reads a record.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def NegativeBinomial(alpha: float | None = None) -> Family:  # noqa: N802
     ----------
     alpha : float, optional
         In [0.001, 1000]: the variance is mean + alpha mean^2; 1 / theta of R's
-        ``MASS::negative.binomial(theta)``.  Coefficients are consistent and their errors valid
-        whatever it is; they are shortest at the true one.  By default it is estimated, for 5% of
+        ``MASS::negative.binomial(theta)``.  Coefficients are consistent and standard errors valid
+        for any alpha; they are smallest at the true one.  By default alpha is estimated, for 5% of
         the squared mu of the fit.
 
     Raises

@@ -1,4 +1,4 @@
-"""Names of arguments that other packages use, and what they are called here."""
+"""Names of arguments in other packages, and their names here."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
     ),
     "family": (("formula",), "leave it out: dp_glm() has families"),
     "link": (("formula",), "leave it out: dp_glm() has links"),
-    "standardisation": (("row_factor",), "leave it out: columns are scaled by a few noisy counts, "
-                        "which cost no more than they have to"),
+    "standardisation": (("row_factor",), "leave it out: columns are scaled by a few noisy counts"),
     "exposure": (("family",), "write it into the formula: 'y ~ x + offset(log(years))'"),
     "cov_type": (("inference",), (
         "write ", Setting("method", Options("method", "adassp", "AdaSSP", {"cov_type": "robust"})),
@@ -60,9 +59,10 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         ("stratum", "strata"),
         (("unit",), ("write ", Argument("budget"), " with one stratum of a budget's partition()")),
     ),
-    "level": (("alpha",), ("write ", Setting("alpha", 0.1), " for intervals of 90%")),
+    "level": (("alpha",), ("write ", Setting("alpha", 0.1), " for 90% intervals")),
     "alpha": (("inference",), (
-        "pass it to a method of the result: summary(alpha=0.1); of negative binomial counts it is ",
+        "pass it to a method of the result: summary(alpha=0.1); for negative binomial counts "
+        "write ",
         Setting(
             "family", Options("family", "negativebinomial", "NegativeBinomial", {"alpha": 0.5})
         ),
@@ -71,11 +71,11 @@ _FOREIGN: dict[str, tuple[tuple[str, ...], Words]] = {
         "write ", Setting("family", Options("family", "quantile", "Quantile", {"q": 0.9})),
     ))),
     **dict.fromkeys(("instrument", "instruments"), (("treatment",), (
-        "there is no such estimator; two-stage least squares is dp_moments(...).iv()"))),
-    "estimand": (("treatment",), "leave it out: the effect is the average in all rows"),
+        "for two-stage least squares write dp_moments(...).iv()"))),
+    "estimand": (("treatment",), "leave it out: the effect is the average over all rows"),
     **dict.fromkeys(
         ("conf_level", "confidence", "confidence_level"),
-        (("inference", "alpha"), "for intervals of 90% write alpha=0.1, in a method of the result: "
+        (("inference", "alpha"), "for 90% intervals write alpha=0.1 in a method of the result: "
          "summary(alpha=0.1)"),
     ),
     **dict.fromkeys(
@@ -130,7 +130,7 @@ def meant_by(name: str, known: Iterable[str]) -> Words | None:
 
 
 def hinted(name: str, **instead: Words) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that says what an argument of another package is called here.
+    """Return a decorator that gives the name here of an argument of another package.
 
     instead: advice for this function alone, by the name that was given.
     """

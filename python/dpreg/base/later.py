@@ -1,4 +1,4 @@
-"""Packages that are imported when they are first used: R goes without most of them."""
+"""Packages that are imported when they are first used; R does not need most of them."""
 
 from __future__ import annotations
 

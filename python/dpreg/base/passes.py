@@ -1,8 +1,8 @@
-"""How far a release has come, by passes and the clock, and calls that always take the same time.
+"""The progress of a release, by passes and the clock, and calls with a public duration.
 
-Neither rows nor bytes nor blocks are counted: how many there are is private.  How many passes there
-are follows from options and from what has been released before them, wherever the rows are; a clock
-tells whoever sees it about how many rows there are, with or without this.
+Rows, bytes and blocks are not counted, because their numbers are private.  The number of passes
+follows from options and earlier releases, wherever the rows are.  Anyone who can see a clock can
+estimate the number of rows, with or without this.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from dpreg.base.options import is_number
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a release has come; as text, one line.
+    """The progress of a release; as text, one line.
 
     Attributes
     ----------
     done : int
         Passes over the rows, of which reading them is the first.
     most : int or None
-        There are at most so many; None: not known, as for methods that hold all rows in memory.
+        Maximum number of passes; None: not known, as for methods that hold all rows in memory.
     seconds : float
         Since the budget was charged.
     pace : float or None
-        Seconds of a pass, on average; None while there was none but that of reading.
+        Average seconds per pass; None until a pass after the first, which reads the rows.
     """
 
     done: int
@@ -42,7 +42,7 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest takes at most, at this pace; None: not known."""
+        """Upper limit of the remaining seconds, at this pace; None: not known."""
         if self.most is None or self.pace is None:
             return None
         return (self.most - self.done) * self.pace
@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass(slots=True)
 class _Watch:
-    """A release, and who is told of it."""
+    """A release, and the function that receives its progress."""
 
     show: Callable[[Progress], object]
     done: int = 0
@@ -80,8 +80,8 @@ def progress(show: Callable[[Progress], object] | None = None) -> Iterator[None]
 
     Privacy
     -------
-    What is shown depends on options, on released values and on the clock, which reveals something
-    about the number of rows: keep a log of it where computing times may be known.
+    What is shown depends on options, released values and the clock.  Times reveal something about
+    the number of rows, so show a log only to those who may see how long a fit takes.
 
     Examples
     --------
@@ -137,10 +137,10 @@ def passed() -> None:
 
 @contextmanager
 def padded(seconds: float) -> Iterator[None]:
-    """Let a block end only a multiple of `seconds` after it began.
+    """Make the duration of a block a multiple of `seconds`.
 
-    For services that answer strangers, who see when an answer comes.  Choose `seconds` so that
-    no call takes longer; one that does ends at the next multiple.
+    For services whose users can observe when an answer comes.  Choose `seconds` so that no call
+    takes longer; one that does ends at the next multiple.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ def padded(seconds: float) -> Iterator[None]:
     -------
     The time of the block shows how many times `seconds` it took and nothing else about the records,
     whether a result was released, the mechanism declined, or an error was raised after the charge.
-    Put what follows from the result, such as writing it, into the block too.  Memory, power, and
-    how busy the processor is can still be observed from the same machine.
+    Include what is done with the result, such as writing it, in the block.  Memory, power, and how
+    busy the processor is can still be observed from the same machine.
 
     Examples
     --------

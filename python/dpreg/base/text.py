@@ -1,4 +1,4 @@
-"""How results are shown: plain text for a terminal of 80 columns, and the way to plots."""
+"""How results are shown: plain text for a terminal of 80 columns, and access to plots."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def share_lost(share: float) -> str:
 
 
 def drawn(picture: str, *arguments: Any) -> Axes:
-    """Draw a picture of `dpreg.faces.plots`, which is above what it draws: found by its name.
+    """Draw a plot of `dpreg.faces.plots`, which is imported by its name.
 
     picture: its module and function, such as ``"curves.plot_curve"``.
     """

@@ -1,1 +1,1 @@
-"""What a call does: its arguments, who pays, and what may be published."""
+"""The calls: their arguments, the budget that pays, and what may be published."""

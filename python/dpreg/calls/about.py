@@ -43,21 +43,21 @@ def response(response: str, family: Family, schema: Schema) -> tuple[str, ...]:
 def coding(response: str, family: Family, schema: Schema, error: float) -> tuple[str, ...]:
     """Ask whether a response of numbers is 0 and 1, where the released fit suggests another coding.
 
-    error: the standard error of the intercept, as released.  It is NaN or large where the response
-        is coded 1 and 2, since all values are clipped to 1.
+    error: the standard error of the intercept, as released.  It is NaN or large if the response is
+    coded 1 and 2, because all values are then clipped to 1.
     """
     column = schema.columns.get(response)
     truth = not response.isidentifier() or (column is not None and column.truth)
     if family.name != "binomial" or truth or error < _VAGUE:
         return ()
     return (
-        f"little is known of the intercept; if {response} is coded 1 and 2, all of its values "
-        f"counted as 1: write I({response} == 2)",
+        "the intercept has a large standard error or none; if "
+        f"{response} is coded 1 and 2, all of its values were read as 1: write I({response} == 2)",
     )
 
 
 def bases(terms: Terms) -> tuple[str, ...]:
-    """Say that a basis makes the intercept once more, by the text of the formula.
+    """Say that the columns of a basis add up to the intercept, by the text of the formula.
 
     Without it all coefficients of a cr() had no error, and notes asked for more rows.
     """
@@ -65,19 +65,19 @@ def bases(terms: Terms) -> tuple[str, ...]:
     if not terms.intercept or not whole:
         return ()
     return (
-        f"the columns of {whole[0]} add up to 1, as the intercept does, so that neither has "
-        "coefficients of its own, at any eps; write '0 + ' before the terms of the formula",
+        f"the columns of {whole[0]} add up to the intercept, so their coefficients cannot be "
+        "estimated at any eps; write '0 + ' before the terms of the formula",
     )
 
 
 def gain(estimates: Doubles, covariance: Doubles, slopes: list[int]) -> tuple[str, ...]:
     """Say that predictions may be worse than those of a model without slopes.
 
-    Slopes b with covariance C raise the mean log-likelihood by b'Ib / 2, for an information I, of
-    which tr(IC) / 2 is expected of errors alone; and predictions lose as much.  With C in place of
-    the inverse of I, up to a factor, the loss is more where the Wald statistic is less than twice
-    the number of slopes.  Of 51 fits of simulated classes 10 were worse, of which 9 said so; so
-    did 8 of the 41 that were better.
+    Slopes b with covariance C increase the mean log-likelihood by b'Ib / 2, for an information I,
+    of which tr(IC) / 2 is expected from errors alone, and predictions lose as much.  With C in
+    place of the inverse of I, up to a factor, the loss is larger than the gain if the Wald
+    statistic is less than twice the number of slopes.  Of 51 fits of simulated classes 10 were
+    worse, and 9 of these had the note, as had 8 of the 41 that were better.
 
     slopes: places of the k slopes among the coefficients.
     """
@@ -89,8 +89,8 @@ def gain(estimates: Doubles, covariance: Doubles, slopes: list[int]) -> tuple[st
     if not slopes or (known and square >= 2 * len(known)):
         return ()
     return (
-        "predictions may be no better than the shares of the classes, as errors in the slopes are "
-        "as large as what the slopes explain; take fewer covariates, more rows or a larger eps",
+        "predictions may be no better than the shares of the classes, because the errors of the "
+        "slopes are as large as their effects; use fewer covariates, more rows or a larger eps",
     )
 
 
@@ -165,7 +165,7 @@ def stratum(stratum: Stratum | None, unit: str | None) -> tuple[str, ...]:
 
 
 def columns(schema: Schema) -> tuple[str, ...]:
-    """Say which columns in use came with less than a declaration."""
+    """Say which columns in use had no declared type or levels."""
     columns = schema.columns.values()
     lists = ", ".join(c.name for c in columns if c.holds == LIST and c.levels is None)
     trusted = ", ".join(c.name for c in columns if c.taken_on_trust)

@@ -51,25 +51,26 @@ def dp_test(
 ) -> DPTest:
     """Test any hypothesis that has a p-value, with differential privacy and without bounds.
 
-    Units are put into blocks at random, `statistic` gives each block its p-value, and the number
-    of small ones is released with noise.  If the null hypothesis is true it is a binomial number
-    with noise, whose law is known exactly: it is rejected as often as the level says where p-values
-    of blocks are uniform, and otherwise less often.
+    Units are assigned to blocks at random, `statistic` computes a p-value for each block, and the
+    number of small p-values is released with noise.  Under the null hypothesis this is a binomial
+    number plus noise, whose distribution is known exactly.  The test has the nominal level if
+    p-values of blocks are uniform, and is conservative otherwise.
 
     Parameters
     ----------
     statistic : callable
-        Takes the rows of one block, a pandas data frame, and returns a p-value that is valid
-        there: ``lambda d: scipy.stats.ttest_1samp(d["x"], 0).pvalue``.  What is assumed of it is
-        under *Privacy*.  What it raises counts as a p-value of 1, and so does what is not a
-        number; what it prints, logs or warns of is not heard.  `random` and ``np.random`` have a
-        state of their own in each block.
+        Takes the rows of one block, a pandas data frame, and returns a p-value that is valid there:
+        ``lambda d: scipy.stats.ttest_1samp(d["x"], 0).pvalue``.  *Privacy* below has the
+        assumptions on it.  An exception counts as a p-value of 1, and so does a result that is not
+        a number; output, logs and warnings are discarded.  `random` and ``np.random`` have a state
+        of their own in each block.
     data : pandas DataFrame, or path of a Parquet file
-        Private.  Blocks of a file are data frames with values of their own rows alone: dictionaries
-        are decoded, and a column of integers is one of floats where the block lacks some.
+        Private.  Each block of a file is a data frame that depends on its own rows only:
+        dictionaries are decoded, and a column of integers with missing values in the block becomes
+        one of floats.
     blocks : int, optional
-        Default: 12 / eps, and at least 5.  With one-sided p-values take more, up to hundreds, and
-        a `threshold` of 0.5.
+        Default: 12 / eps, and at least 5.  For one-sided p-values use more, up to hundreds, and a
+        `threshold` of 0.5.
     threshold : float, default 0.2
         What counts as small, in (0, 1).
     unit : str, optional
@@ -90,9 +91,9 @@ def dp_test(
 
     Notes
     -----
-    The price is the power that blocks and noise cost: at eps = 1 a two-sided test with 80% power
-    at the 5% level needs about four times as many units as without privacy, and nine times at
-    eps = 0.3.
+    Blocks and noise reduce power: for 80% power of a two-sided test at the 5% level, about four
+    times as many units are needed at eps = 1 as without privacy, and nine times as many at eps =
+    0.3.
 
     Privacy
     -------
@@ -102,14 +103,14 @@ def dp_test(
         category among them; not the number of rows
     proof : estimation/blocks/block_counts.md
 
-    A unit is in one block, and a block counts 0 or 1: so a unit moves the count by 1 at most,
-    whatever `statistic` computes.  It is given the records themselves, in this process, and that
-    is safe if it (1) computes from the cells of its rows and their order, and from nothing that
-    other rows have a part in: other variables, files, the state of this process; (2) leaves
-    nothing behind, neither in variables or files, nor on a network, nor in threads or processes
-    that go on; (3) does not end the process.  Functions of scipy and statsmodels, and compositions
-    of them, are such.  Run one that somebody else wrote in a process of its own, without network
-    or folders to write to.
+    A unit is in one block, and a block counts 0 or 1, so a unit changes the count by at most 1,
+    whatever `statistic` computes.  The function is given the records themselves, in this process.
+    That is safe if it (1) uses only the values and order of its rows, and nothing that depends on
+    other rows, such as variables, files or the state of this process; (2) leaves nothing behind in
+    variables, files, a network, or threads and processes that continue to run; (3) does not end the
+    process.  Functions of scipy and statsmodels, and compositions of them, satisfy this.  Run a
+    function that somebody else wrote in a process of its own, without access to a network or to
+    folders.
 
     References
     ----------
@@ -160,15 +161,15 @@ def test_by_blocks(
 ) -> DPTest:
     """Charge a test, and count the small p-values of blocks.
 
-    request: with the name of the statistic for a formula, and `Blocks` for a method.
-    opened: reads the records, when they have been paid for.  Returns p-values, which must be those
-        of `statistic_of` or as deaf and as forgetful, and labels as of `blocks_of`.
+    request: with the name of the statistic for a formula, and `Blocks` for a method. opened: reads
+    the records, after they have been paid for.  Returns p-values, which must be those of
+    `statistic_of` or be contained in the same way, and labels as of `blocks_of`.
     """
     session = begin(request, data)
     name, epsilon, bits = request.formula, session.allowance.epsilon, session.allowance.bits
     if session.payer.stratum is not None:
         why = "is that of one stratum, and all rows would be used"
-        raise BudgetError("budget", why, "give the budget of all of them")
+        raise BudgetError("budget", why, "give the budget of all strata")
     number, threshold = _checked_blocks(request.method.blocks, epsilon), request.method.threshold
     if not is_number(threshold) or not 0 < threshold < 1:
         raise unusable("threshold", "a number in (0, 1)", threshold)
@@ -208,7 +209,7 @@ def _checked(data: Any) -> Any:
 
 
 def _opened(data: Any) -> tuple[Callable[[Rows], pd.DataFrame], int]:
-    """Return what makes a data frame of some rows, which no other row has a part in, and n."""
+    """Return a function that makes a data frame of some rows, without the others, and n."""
     if isinstance(data, pd.DataFrame):
         frame: pd.DataFrame = quietly(_decoded, data)
         # Columns of Arrow that are too long to be put together fail here, and not in every block.
@@ -266,7 +267,7 @@ def _labels(source: RowSource, unit: str) -> Rows:
 def statistic_of(statistic: Callable[[Any], float], rows: Any, seed: int) -> float:
     """Return the p-value of one block; 1 whatever goes wrong.
 
-    Raises KeyboardInterrupt if the user stops the process, whatever the statistic makes of that.
+    Raises KeyboardInterrupt if the user stops the process, even if the statistic handles it.
     """
     with stopping() as stopped:
         try:

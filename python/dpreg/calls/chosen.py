@@ -78,7 +78,7 @@ def bounds_for(
 
 
 def _check_response(public: Mapping[str, Bounds], terms: Terms) -> None:
-    """Refuse bounds by which the response has values that its family cannot have."""
+    """Refuse bounds that allow values of the response which its family does not have."""
     known, name = terms.family.response, terms.response
     if known is None or name not in public:
         return

@@ -66,8 +66,8 @@ def dp_ordinal(
     link : {"logit", "probit"}, default "logit"
         Exponentials of coefficients of a logit are odds ratios of a higher class.
     levels : dict, optional
-        Public levels, ``{"rating": ["low", "mid", "high"]}``: those of the response in their order.
-        Categories that the data declare need none.
+        Public levels, ``{"rating": ["low", "mid", "high"]}``: those of the response in order.  Not
+        needed for categories that the data declare.
     data, eps, delta, bounds, unit, max_rows, weights, weight_limit, budget, memory, rng
         As for `dp_lm`; bounds are those of covariates.
 
@@ -91,11 +91,11 @@ def dp_ordinal(
 
     Notes
     -----
-    It estimates by maximum likelihood, also where odds are not proportional, by three to six steps,
-    three where records are few, that begin at a model without slopes.  Each record has a row for
-    each threshold, made in batches and never stored.  Covariances are clustered by unit.  Scores
-    of records far from their class are clipped, more of a probit than of a logit; the head of the
-    summary says by how much that may move coefficients.
+    The estimand is that of maximum likelihood, even if odds are not proportional.  The fit starts
+    from a model without slopes and takes three to six Newton steps (three in small tables).  Each
+    record has a row for each threshold, made in batches and never stored.  Covariances are
+    clustered by unit.  Scores of records far from their class are clipped, more so for a probit
+    than for a logit; the head of the summary has the estimated effect on coefficients.
 
     References
     ----------
@@ -142,8 +142,8 @@ def dp_multinomial(
     formula : str
         ``"choice ~ age + C(region)"``.  The response is a column.
     levels : dict, optional
-        Public levels, ``{"choice": ["bus", "car", "train"]}``.  The first of the response is the
-        baseline.  Categories that the data declare need none.
+        Public levels, ``{"choice": ["bus", "car", "train"]}``.  The first level of the response is
+        the baseline.  Not needed for categories that the data declare.
     data, eps, delta, bounds, unit, max_rows, weights, weight_limit, budget, memory, rng
         As for `dp_ordinal`.
 
@@ -167,8 +167,8 @@ def dp_multinomial(
 
     Notes
     -----
-    As for `dp_ordinal`, but with two steps where records are few, and with a row of each record for
-    each class but the most common one, by noisy counts.
+    As for `dp_ordinal`, but with two steps in small tables, and with a row of each record for each
+    class except the most common one (by noisy counts).
 
     References
     ----------

@@ -67,8 +67,8 @@ def dp_curve(
     data, eps, budget, rng
         As for `dp_lm`; no delta is needed.
     cuts : sequence of float
-        Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ...  Do
-        not choose them by looking at the data.  What is after the last is censored there.
+        Public increasing times: the ends of the intervals (0, cuts[0]], (cuts[0], cuts[1]], ... Do
+        not choose them by looking at the data.  Times after the last are censored there.
     start : float, default 0.0
         Where the first interval begins, itself included.  Curves are conditional on survival up to
         it, as with R's ``start.time``.
@@ -78,7 +78,7 @@ def dp_curve(
         Column that names the protected unit, such as a person with several rows.  Standard errors
         treat its rows as independent.
     max_rows : int, default 1
-        Maximum number of rows used per unit; of units with more the first in time are used if
+        Maximum number of rows used per unit.  If a unit has more, the first in time are used if
         rows have a start time, otherwise random ones.
 
     Returns
@@ -93,7 +93,7 @@ def dp_curve(
 
     Notes
     -----
-    Within an interval the hazard is taken to be constant and censoring even, so that persons
+    Within an interval the hazard is assumed to be constant and censoring uniform, so that persons
     censored inside it count about half (Cutler and Ederer); those censored at its end count fully.
     If the cuts are all the times that can occur, the estimate is Kaplan and Meier's.  A person is
     in one cell of the table, so that noise does not grow with the number of intervals, and numbers

@@ -56,31 +56,31 @@ def dp_effect(
 ) -> DPEffect | NotReleased:
     """Estimate the average effect of a treatment with differential privacy.
 
-    The mean outcome of all rows if each were treated, the same if none were, and the difference,
-    with intervals for sampling error and privacy noise.
+    Estimates the mean outcome if every row were treated, the mean outcome if none were, and their
+    difference, with intervals that include sampling error and privacy noise.
 
     Parameters
     ----------
     formula : str
-        ``"outcome ~ age + C(stage)"``: the outcome, and the covariates that decide about treatment
-        and outcome.  ``~ 1`` where there are none.
+        ``"outcome ~ age + C(stage)"``: the outcome, and the covariates that affect both treatment
+        and outcome; ``~ 1`` for none.
     treatment : str
         Column of the treatment: 0 or 1, False or True, or two levels declared in `levels`, the
         first of which is the control.  Rows with other values are dropped.
     method : {"aipw", "regression", "difference"}, default "aipw"
-        ``"aipw"``: doubly robust scores, which are right if the model of the outcome or that of the
-        treatment is.  ``"regression"``: predictions by a model of the outcome in each arm, which
-        has to be right.  ``"difference"``: difference in means of a randomised trial, without
-        covariates.
+        ``"aipw"``: doubly robust scores, consistent if the model of the outcome or that of the
+        treatment is right.  ``"regression"``: predictions by a model of the outcome in each arm,
+        consistent if this model is right.  ``"difference"``: difference in means, for randomised
+        trials, without covariates.
     family : {"gaussian", "binomial"}, default "gaussian"
-        Of the outcome.  ``"binomial"``: an outcome of 0 or 1, whose models are logistic; the effect
-        is a difference of risks.
+        Family of the outcome.  ``"binomial"``: an outcome of 0 or 1, whose models are logistic; the
+        effect is a difference of risks.
     propensity : float, optional
         For ``"aipw"``: the public probability of the treatment in a randomised trial, such as 0.5.
-        The model of the treatment is not needed then, and nothing is spent on it; and where few
-        rows are in one arm, the outcome has the same slopes in both.
+        Then no budget is spent on a model of the treatment, and if one arm has few rows, the model
+        of the outcome has the same slopes in both arms.
     overlap : tuple of float, default (0.05, 0.95)
-        For ``"aipw"``: public limits to which estimated probabilities of the treatment are moved.
+        For ``"aipw"``: public limits at which estimated probabilities of the treatment are clipped.
     data, eps, delta, levels, bounds, unit, max_rows, budget, memory, rng
         As for `dp_lm`.
 
@@ -108,16 +108,16 @@ def dp_effect(
     Zhao, 1994), each a function of one row and of released coefficients.  Noise in these
     coefficients moves the effect to second order only; the standard error allows for that.
 
-    All of it rests on what the data cannot show: that no other cause of the outcome decides about
-    treatment, and that rows of every kind may be treated or not.  For the latter `DPEffect.overlap`
-    has the noisy number of rows whose probability of treatment is at a limit; the effect is not
-    known for these without trust in the model of the outcome.
+    The estimate relies on assumptions that the data cannot confirm: that all confounders are among
+    the covariates, and that rows with any covariates may be treated or not.  For the latter,
+    `DPEffect.overlap` has the noisy number of rows whose probability of treatment is at a limit;
+    for these rows the effect depends on the model of the outcome.
 
-    Scores are clipped as those of `dp_lm` are.  Of outcomes that are 0 for many and very large for
-    a few, in some thousand rows, ``"aipw"`` gives mean outcomes of clipped ones: with 5,000 persons
-    and their visits to a doctor, 0 to 77, both were 2 to 4 standard errors too low and the effect
-    was not; ``"regression"`` and ``"difference"``, which spend more on each, were off by less than
-    one.
+    Scores are clipped as in `dp_lm`.  In tables of a few thousand rows whose outcomes are 0 for
+    many and very large for a few, mean outcomes by ``"aipw"`` are those of clipped outcomes: for
+    5,000 persons and their 0 to 77 visits to a doctor, both means were 2 to 4 standard errors too
+    low, but the effect was not; ``"regression"`` and ``"difference"``, which spend more on each
+    mean, were off by less than one standard error.
 
     References
     ----------
@@ -203,13 +203,13 @@ def _about_estimate(found: EffectRelease, options: TreatmentEffect) -> tuple[str
     notes = list(dict.fromkeys(found.notes))
     if not np.isfinite(found.covariance).all():
         notes.insert(0, (
-            "the standard error of the effect is not estimable at this eps, as one of the models "
-            "has coefficients that are not; take fewer covariates, more rows or a larger eps"
+            "the standard error of the effect is not estimable at this eps, because some "
+            "coefficients of its models are not; use fewer covariates, more rows or a larger eps"
         ))  # fmt: skip
     elif found.longer:
         notes.append(
-            "the models have coefficients that are not estimable at this eps, which makes the "
-            "interval longer; fewer covariates, more rows or a larger eps make it shorter"
+            "some coefficients of the models are not estimable at this eps, which widens the "
+            "interval; fewer covariates, more rows or a larger eps make it narrower"
         )
     overlap = _overlap(found, options)
     if overlap is not None and overlap.rows - 2 * overlap.std_err > _MANY * found.units:

@@ -50,12 +50,12 @@ def dp_lm(
     Parameters
     ----------
     formula : str
-        Wilkinson formula, ``"price ~ carat + cut"``.  Terms work row by row.
-        ``"y ~ x | person"`` with ``unit="person"`` has a fixed effect of each person: all columns
-        are demeaned by person, and neither the effects nor the intercept is released.
-        ``"y ~ x | person + period"`` also has an effect of each period but the first, whose levels
-        must be declared.  ``offset(t)`` is a term with coefficient 1: it is subtracted from the
-        response, and bounds of the response apply to the difference.
+        Wilkinson formula, ``"price ~ carat + cut"``.  The value of a term in one row may depend on
+        that row only.  ``"y ~ x | person"`` with ``unit="person"`` has a fixed effect of each
+        person: all columns are demeaned by person, and neither the effects nor the intercept is
+        released.  ``"y ~ x | person + period"`` also has an effect of each period but the first,
+        whose levels must be declared.  ``offset(t)`` is a term with coefficient 1: it is subtracted
+        from the response, and bounds of the response apply to the difference.
     data : data frame, dict of arrays, path, dataset, stream or query
         Private.  A data frame of pandas, polars or pyarrow; Parquet files, by path, folder,
         pattern or list; polars LazyFrames, pyarrow datasets and record batch readers, DuckDB
@@ -80,8 +80,7 @@ def dp_lm(
         Number of terms that `select` keeps; 5 is a good first choice.
     split : float, optional
         Probability that a unit is used for selection instead of estimation.  Intervals are then
-        valid unconditionally, not only conditionally on the selection, and both stages have all
-        of eps, with fewer units each.
+        valid despite the selection, and both stages have all of eps, with fewer units each.
     levels : dict, optional
         ``{column: levels}`` for categorical columns whose type does not declare them; any list,
         array or index.  Levels of a numeric column are numbers.  A misspelled level looks like a
@@ -89,15 +88,14 @@ def dp_lm(
         blanks with the data.
     bounds : dict, optional
         ``{column: (low, high)}``: public limits of columns of the design (``"carat"``, or
-        ``"log(carat)"`` if that is the term), of all columns of a term, or of the response.
-        Values beyond them are clipped, and the coefficients are those of clipped values.  Bounds
-        must be known without the data; generous ones cost little.  In a study of two or three
-        hundred rows they stand for the scale of a column, on which nothing is spent then, and
-        should be near.  Terms ``poly(x, 2)``, ``ns(x, 3)`` and ``bs(x, df=5)`` need the bounds of
-        ``x``: polynomials are orthogonal on them, knots divide them into equal parts.
-        ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"``
-        and ``"frank_wolfe"`` use bounds, therefore ``"auto"`` too; ``select="sis"`` needs those
-        of all columns.
+        ``"log(carat)"`` if that is the term), of all columns of a term, or of the response.  Values
+        beyond them are clipped, and the coefficients are those of clipped values.  Bounds must be
+        known without the data; wide ones cost little.  In a study of two or three hundred rows they
+        replace an estimate of the scale of a column, on which no budget is spent, and should be
+        tight.  Terms ``poly(x, 2)``, ``ns(x, 3)`` and ``bs(x, df=5)`` need the bounds of ``x``:
+        polynomials are orthogonal on them, knots divide them into equal parts.
+        ``"boosted_adassp"``, ``"adassp"``, ``"dpsgd"`` and ``"frank_wolfe"`` use bounds, therefore
+        ``"auto"`` too; ``select="sis"`` needs those of all columns.
     unit : str, optional
         Column that names the protected unit, such as a person with several rows.  It is not a
         regressor, and ``.`` leaves it out.  Default: one row is one unit.
@@ -113,8 +111,8 @@ def dp_lm(
         the weights, estimated privately.  It does not affect privacy, because weighted rows are
         clipped again.
     budget : Budget or StratumBudget, optional
-        Charged before a record is read; a call that exceeds it is refused.  With a stratum of
-        `Budget.partition` only the rows of that stratum are used.
+        Charged before a record is read; a call that exceeds it is refused.  With one stratum of
+        `Budget.partition`, only the rows of that stratum are used.
     inference : bool, default True
         Also release standard errors and intervals.
     fit_stats : bool, default False
@@ -131,19 +129,19 @@ def dp_lm(
     start : DPResults, DPMoments or Start, optional
         An earlier release of the same formula, columns and levels: last month's fit or that of a
         pilot, `DPMoments` that have all columns, or what `public_start` makes of public data.
-        Scales, second moments and first coefficients are taken from it at no cost, so that
-        intervals are nearly as narrow as they can be at this eps.  The data may be other ones: 5%
-        of the budget (10% in small tables) checks that second moments and residuals are what they
-        were, and where they are not, the fit estimates them anew and says so in a note.  That
-        columns have become collinear since is noticed in about nine of ten fits; in the others
-        their slopes are those of the start, with standard errors that are too small.  It must be
-        released or public: numbers computed from private records without noise would break the
-        privacy of this fit.  For ``"boosted_adassp"`` with inference, and so for ``"auto"``.
+        Scales, second moments and starting values are taken from it at no cost, so that intervals
+        are nearly as narrow as possible at this eps.  The data may be different: 5% of the budget
+        (10% in small tables) is spent on a check of second moments and residuals, and where they
+        have changed, the fit estimates them anew and says so in a note.  If columns have become
+        collinear since, this is detected in about nine of ten fits; in the others their slopes are
+        those of the start, with standard errors that are too small.  A start must be released or
+        public: numbers computed from private records without noise would break the privacy of this
+        fit.  For ``"boosted_adassp"`` with inference, and so for ``"auto"``.
     rng : int or bit source, optional
         Source of the noise.  Default: the entropy of the operating system, with a new key for each
-        call.  An integer is a seed: the result is reproducible and **not private**, and says so;
-        use it for tests and examples only.  With a seed an error after the charge is shown in
-        full; without a seed its message is withheld.
+        call.  An integer is a seed: the result is reproducible and **not private**, and is labelled
+        so; use seeds for tests and examples only.  With a seed an error after the charge is shown
+        in full; without a seed its message is withheld.
 
     Returns
     -------
@@ -209,7 +207,7 @@ def dp_glm(
     Parameters
     ----------
     formula : str
-        Wilkinson formula, ``"default ~ income + region"``.  Terms work row by row.
+        Wilkinson formula, ``"default ~ income + region"``, with terms as in `dp_lm`.
         ``offset(log(years))`` is a term whose coefficient is 1.
     family : str or Family, default "binomial"
         ``"binomial"``: a response in [0, 1]; other values are clipped to that range.  Link logit,
@@ -253,7 +251,7 @@ def dp_glm(
     `DPResults.estimand` has the thresholds and the estimated effect of clipping.  Scores of probit
     and complementary log-log models are unbounded, so these use unweighted score equations
     (residual times row), as the logit does: they are consistent, with a small loss of efficiency.
-    Standard errors are sandwich estimates plus the privacy noise, and so are valid for
+    Standard errors are sandwich estimates plus the privacy noise, so they are valid for
     overdispersed counts.  For separated data the coefficients are finite, because each step is
     bounded; without inference they are shrunk.
 

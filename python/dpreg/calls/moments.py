@@ -88,7 +88,7 @@ def dp_moments(
     -----
     `dp_lm` minimises the noise of one model, clips scores, and has standard errors that are robust
     to heteroscedasticity.  `dp_moments` clips whole rows, response included, and its standard
-    errors assume errors of constant variance, because second moments contain no more.
+    errors assume errors of constant variance, because second moments contain no more information.
 
     Privacy
     -------
@@ -200,7 +200,7 @@ def _right_hand_side(formula: str | Sequence[str]) -> str:
         named &= getattr(formula, "ndim", 1) > 0
         terms = list(formula) if named else []
         if not terms or not all(isinstance(term, str) for term in terms):
-            wanted = "a text such as '~ price + carat', or a list of terms"
+            wanted = "a string such as '~ price + carat', or a list of terms"
             raise unusable("formula", wanted, formula)
         return " + ".join(term if _plain(term) else quoted(term) for term in terms)
     left, tilde, right = formula.partition("~")

@@ -34,9 +34,8 @@ def public_start(
 ) -> Start:
     """Fit public data exactly, so that a private fit of the same formula can start there.
 
-    Public data are data without anybody to protect: published microdata, a synthetic table, a
-    simulation.  They need not be from the same population: what has changed is found and costs a
-    part of the budget, see the ``start`` of `dp_lm`.
+    Public data need no protection: published microdata, a synthetic table, a simulation.  They need
+    not be from the same population: the fit checks for changes, see ``start`` of `dp_lm`.
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ def public_start(
 
     Privacy
     -------
-    guarantee : none, and there is no noise.  **Never use private records here**: every fit that
-        starts from the result would reveal something about them.
+    guarantee : none; no noise is added.  **Never use private records here**: every fit that starts
+    from the result would reveal something about them.
 
     Examples
     --------
@@ -121,7 +120,7 @@ def _check_varying(names: tuple[str, ...], centre: Any, scale: Any) -> None:
         raise ArgumentError(
             "data",
             f"has constant columns: {', '.join(flat)}",
-            "take more public data, or leave them out",
+            "use more public data, or leave them out",
         )
 
 

@@ -36,7 +36,7 @@ _ARRAYS = ("number of columns", "eps, delta and all options")
 _SPENT = ": the budget is spent and there is no result"
 _FAILED = (
     f"the computation failed after the charge{_SPENT}.  The error may contain records and is not "
-    "shown; with a seed, whose result is not private, it is shown"
+    "shown; it is shown only with a seed, whose result is not private"
 )
 
 
@@ -93,10 +93,10 @@ class Receipt:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Say that the budget is charged, to whoever stops the release or sees it fail.
+        """Say that the budget is charged, if the release is stopped or fails.
 
-        What an exception says, where it was raised and what led to it may be about records: it is
-        put away, unless the bits are from a seed, whose results are not private either.
+        The text, place and cause of an exception may contain records, so they are withheld, unless
+        the bits are from a seed, whose results are not private either.
 
         Raises KeyboardInterrupt, MemoryError and RuntimeError, each with a fixed text, and a
             `SourceError` with its own.
@@ -137,10 +137,10 @@ class Receipt:
         declined: bool = False,
         paid: Cost | None = None,
     ) -> tuple[Certificate, tuple[str, ...]]:
-        """Tell the ledger what became of the release, and what it costs in the end.
+        """Record the outcome of the release, and its final cost, in the ledger.
 
-        Returns: a note for the result when the ledger cannot be written any more: what was paid
-            for must not be lost, and the charge stays as it was.
+        Returns: a note for the result if the ledger can no longer be written: a result that was
+        paid for must not be lost, and the charge stays as it was.
         """
         session = self.session
         privacy = certified(

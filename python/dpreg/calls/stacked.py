@@ -1,4 +1,4 @@
-"""What calls have in common that make several rows of each record, and fit those."""
+"""What is common to calls that make several rows of each record, and fit these."""
 
 from __future__ import annotations
 
@@ -106,5 +106,5 @@ def bounded(terms: Terms, asked: Request, refused: tuple[str, ...]) -> Terms:
 def check_columns(names: tuple[str, ...], advice: str) -> None:
     """Refuse more columns of rows than there may be."""
     if len(names) > _MOST_COLUMNS:
-        size = f"{len(names):,} coefficients, and {_MOST_COLUMNS:,} is the limit"
+        size = f"{len(names):,} coefficients, more than {_MOST_COLUMNS:,}"
         raise FormulaError(f"makes {size}", advice)

@@ -1,4 +1,4 @@
-"""Where a fit may start, as a user gives it: refused where it is of another model."""
+"""The start of a fit, as given by the user; refused if it is of another model."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def about_start(start: Start | None) -> tuple[str, ...]:
     """Say where scales came from, and that a start with a seed makes this fit not private."""
     if start is None:
         return ()
-    found = f"scales, second moments and first coefficients were taken from {start.source}"
+    found = f"scales, second moments and starting values were taken from {start.source}"
     if start.seeded:
         found += ", which is not private because it had a seed; so this fit is not private either"
     return (found,)

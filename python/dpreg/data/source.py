@@ -80,8 +80,9 @@ class StreamSource:
 class SourceError(RuntimeError):
     """A file or another source of rows failed while it was read, after the budget was charged.
 
-    A damaged file, a lost connection, a lazy query that raises: the promise ends where the source
-    does.  The message says which kind of error it was and nothing that the source said.
+    Examples are a damaged file, a lost connection, or a lazy query that raises.  Whether a source
+    fails is not covered by the guarantee.  The message names the type of the error and withholds
+    the message of the source.
 
     Examples
     --------

@@ -34,7 +34,8 @@ from dpreg.privacy.cost import Cost
 
 NOTHING_MORE = Extras()
 
-# Other clips, factors and rates cannot be meant, and powers of them must be doubles.
+# Clipping thresholds, factors and rates beyond these are errors, and powers of them must be
+# doubles.
 SIZE = Limit("between 1e-06 and 1e+06", lambda size: 1e-6 <= size <= 1e6)
 
 
@@ -117,7 +118,7 @@ def with_offsets(release: Release, terms: Terms) -> Release:
     params, limits = among(release.params, 1.0), None
     assert params is not None
     if release.limits is not None:
-        # Where the response lies says nothing about what an offset is added to.
+        # The location of the response says nothing about the values to which an offset is added.
         limits = np.full((len(terms.regressors) + 1, 2), np.nan)
         limits[others[others >= terms.intercept] - terms.intercept] = release.limits[:-1]
     return replace(

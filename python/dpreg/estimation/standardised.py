@@ -45,11 +45,11 @@ from dpreg.estimation.releases.standardisation import Scales, Standardisation
 COMPOSITION = "Gaussian (GDP)"
 # Of the squared mu, for the vote on predictions.
 VOTE_SHARE = 0.01
-# Rows times the mu of 4% are fewer than the first of a mean or with levels, else than the second:
-# matrices of rows, norms and products of scores would leave little for scores, and tell little.
+# If rows times the mu of 4% are fewer than the first, for a mean or with levels, or than the second,
+# matrices of rows, norms and products of scores would leave little for scores, and be imprecise.
 # With the first for all, errors of 21 models without levels, 1,000 rows, were 1.12 times as long and
-# .16 of them blank, for .09; with the second for all, .906 for .961 of intervals of sixteen models
-# with levels covered, and a mean of 1,000 delays was off by 5.6 errors.
+# .16 of coefficients blank, for .09. With the second for all, .906 for .961 of the intervals of
+# sixteen models with levels covered, and a mean of 1,000 delays was off by 5.6 errors.
 _FEW_OF_LEVELS, _FEW, _FEW_SHARE = 60.0, 35.0, 0.04
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 
@@ -58,23 +58,24 @@ _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 class Standardised:
     """A design, its private standard units, and the releases of the call."""
 
-    design: Design  # Private: at most so many rows of each unit as the method takes.
+    design: Design  # Private: at most as many rows of each unit as the method uses.
     noise: GaussianReleases
     scales: Scales
     units: StandardUnits  # Of all columns.
     tail_share: float  # Of the squared mu, for the limits of predictions.
     extras: Extras = NOTHING_MORE
     start: Start | None = None  # Where `scales` are from.
-    # What makes coefficients of the user of those of the rows, of which those are 0 that are not
-    # told; None: they are the same.
+    # Maps coefficients of the rows, of which those that are not estimable are 0, to those of the
+    # user; None: they are the same.
     back: Doubles | None = None
     # Of least squares: residual of a rare event, in deviations of a residual, which none is said to
     # exceed, and the share of rows that have one.
     rare: tuple[float, float] | None = None
     least: float = 0.0  # Of least squares: residuals have this mean square at least.
-    # Of least squares: what limits take off scores has one direction.  Scores of records far from
-    # their class make all coefficients smaller, and clipped ones too large.  With False .88 of the
-    # slopes of an ordered probit of 10,000 records of skewed columns were covered, for .92.
+    # For least squares: whether all that is clipped from scores is assumed to point in one
+    # direction.  Scores of records far from their class make all coefficients smaller, and clipped
+    # ones too large.  With False .88 of the slopes of an ordered probit of 10,000 records of skewed
+    # columns were covered, for .92.
     aligned: bool = False
     few: float = _FEW
 
@@ -137,7 +138,7 @@ class Standardised:
         """Return what to say when no coefficient was found."""
         return Declined(
             reason="eps is too small for so few rows to estimate any coefficient",
-            advice=("take fewer terms, more rows or a larger ", Argument("eps")),
+            advice=("use fewer terms, more rows or a larger ", Argument("eps")),
             units=self.scales.units,
             parts=tuple(self.noise.parts),
             composition=COMPOSITION,
@@ -149,8 +150,8 @@ class Standardised:
         d = len(terms.regressors)
         params = units.to_user(d) @ theta + units.offset(d)
         if self.back is not None:
-            # Also of those that are hidden: differences of them may be known, and their errors are
-            # of what was found.  With 0 for them, slopes of five classes missed by up to 15.
+            # Also of those that are hidden: differences of them may be estimable, and errors refer
+            # to the estimates.  With 0 for them, slopes of five classes missed by up to 15.
             params = self.back @ params
         params[[int(terms.intercept) + j for j in terms.given]] = 1.0
         return params

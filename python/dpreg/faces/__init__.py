@@ -1,1 +1,1 @@
-"""How dpreg is reached other than from Python: the shell, R, and plots."""
+"""User interfaces other than Python: the shell, R, and plots."""

@@ -1,6 +1,6 @@
 """The mechanisms on arrays, one function for each published one, with correct privacy.
 
-`dpreg.reference` has them as printed.
+`dpreg.reference` has them as published.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def doubles(name: str, values: Any, ndim: int) -> Doubles:
 
 
 def _has_numpy_types(values: Any) -> bool:
-    """Whether `values` says what type numpy makes of it, whatever its cells are.
+    """Whether `values` declares its numpy type, whatever its cells are.
 
     Of nested lists numpy would infer shape and type from the cells; and columns of types that
     are not numpy's become objects in some libraries when a cell is missing.

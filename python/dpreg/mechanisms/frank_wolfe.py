@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe for sparse least squares, on arrays of which no cell is looked at."""
+"""Private Frank-Wolfe for sparse least squares, on arrays."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def dp_frank_wolfe(
     y : array, shape (n,)
         Private.  Clipped to [-l1, l1] and rounded to multiples of l1 * 2**-16; NaN counts as 0.
     eps : float
-        Privacy loss in nats.  Above 100 no more accuracy is bought.
+        Privacy loss in nats.  Values above 100 do not increase accuracy.
     delta : float
         In (0, 1), below 1 / (number of rows).
     l1 : float
@@ -114,12 +114,12 @@ def dp_frank_wolfe(
 
     Notes
     -----
-    Without screening a step costs about what the chosen column touches, and a pass over some
-    hundreds of bounds: columns with few entries are looked at only when they are proposed.  Which
-    they are changes no probability.  Screening needs all gradients at its iterations, so with
-    it all columns are kept up to date.  Of sparse X the arrays are read where they lie if they
-    are compressed rows of doubles with 32-bit columns that rise; beside them 6 bytes an entry are
-    kept, 8 at the start.
+    Without screening the time of a step is about that of updating the entries of the chosen column,
+    and a pass over some hundred bounds: columns with few entries are evaluated only when they are
+    proposed, which changes no probability.  Screening needs all gradients at its iterations, so all
+    columns are then updated.  The arrays of a sparse X are used without a copy if they are
+    compressed rows of doubles with increasing 32-bit column indices; 6 bytes per entry are needed
+    in addition, 8 at the start.
 
     References
     ----------
@@ -172,13 +172,13 @@ def rnm_screen(
     start: Literal["zero", "random"] = "zero",
     rng: int | _core.BitSource | None = None,
 ) -> FrankWolfeFit:
-    """Run private Frank-Wolfe with the sound rule, one coordinate an iteration at most.
+    """Run private Frank-Wolfe with the sound rule, at most one coordinate per iteration.
 
     A coordinate is drawn by the exponential mechanism on the scores T_i of
     cpp/src/stats/screening.md, against a dummy candidate.  See `dpreg.mechanisms.dp_frank_wolfe`
-    for `X`, `y`, `eps`, `delta`, `l1`, `steps`, `start` and `rng`, and
-    `dpreg.mechanisms.Screen` for the others.  The rule acts when
-    n * eps_screen * (D_i / n)^2 is well above 20 l1^2 log(d * iterations), which takes many rows.
+    for `X`, `y`, `eps`, `delta`, `l1`, `steps`, `start` and `rng`, and `dpreg.mechanisms.Screen`
+    for the others.  The rule screens coordinates when n * eps_screen * (D_i / n)^2 is well above 20
+    l1^2 log(d * iterations), which needs many rows.
 
     Privacy
     -------
@@ -220,9 +220,9 @@ def adp_screen(
 ) -> FrankWolfeFit:
     """Run private Frank-Wolfe with the sound rule, every coordinate by itself.
 
-    Each coordinate is screened with probability 1 / (1 + exp(margin - T_i / scale)), the scores
-    T_i as in cpp/src/stats/screening.md.  An iteration costs d choices, so that the noise is
-    sqrt(d) times that of `rnm_screen`, which has the same arguments and guarantee; it is here for
+    Each coordinate is screened with probability 1 / (1 + exp(margin - T_i / scale)), the scores T_i
+    as in cpp/src/stats/screening.md.  An iteration makes d choices, so the noise is sqrt(d) times
+    that of `rnm_screen`, which has the same arguments and guarantee; this function is for
     comparison.
 
     References

@@ -32,8 +32,8 @@ _ON_ARRAYS = """
     Parameters
     ----------
     X : array, shape (n, d)
-        Regressors without a column of ones.  Private.  Rows that are not finite are passed
-        over.
+        Regressors without a column of ones.  Private.  Rows that are not finite are
+        dropped.
     y : array, shape (n,)
         Response.  Private.
     eps, delta : float
@@ -41,7 +41,7 @@ _ON_ARRAYS = """
     options : {options}, optional
         Default: ``dpreg.{options}()``.{bounds}
     intercept : bool, default True
-        Fit one.
+        Fit an intercept.
     inference : bool, default True
         {inference}
     rng : int or bit source, optional

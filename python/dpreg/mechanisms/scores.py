@@ -42,7 +42,7 @@ def peel(
     sensitivity : float
         How much any score may change when one unit is added or removed; in [1e-150, 1e150].
     one_sided : bool, default False
-        True: no score falls when a unit is added.  Half the noise is enough then.
+        True: no score decreases when a unit is added.  Half the noise is then enough.
     score_range : float, optional
         Length of an interval that holds the changes of all scores when a unit is added, when
         it is known to be shorter than 2 * sensitivity: 2.5 for absolute Kendall correlations.

@@ -34,7 +34,7 @@ def dp_kendall(
     Parameters
     ----------
     X : array, shape (n, d)
-        Candidates, one record a row.  Private.  Any double; NaN takes part in no pair.
+        Candidates, one record per row.  Private.  Any double; NaN takes part in no pair.
     y : array, shape (n,)
         Response.  Private.
     k : int
@@ -96,7 +96,7 @@ def dp_sis(
     Parameters
     ----------
     X : array, shape (n, d)
-        Candidates, one record a row.  Private.  NaN counts as the centre of the bounds.
+        Candidates, one record per row.  Private.  NaN counts as the centre of the bounds.
     x_bounds : (low, high)
         Public; each a number or an array of length d.  Mapped to [-1, 1]; what is outside is
         clipped.
@@ -158,7 +158,7 @@ def sub_lasso(
     Parameters
     ----------
     X : array, shape (n, d)
-        Candidates, one record a row.  Private.  Rows that are not finite are passed over.
+        Candidates, one record per row.  Private.  Rows that are not finite are dropped.
     models : int or {"sqrt(n)", "n/k", "n/d"}
         How many fits; n is the noisy number of rows.
     penalty, partition, count_share

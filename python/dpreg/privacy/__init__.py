@@ -1,1 +1,1 @@
-"""How privacy losses add up.  Arithmetic on public numbers; every rounding is against us."""
+"""How privacy losses add up.  Arithmetic on public numbers, always rounded conservatively."""

@@ -1,4 +1,4 @@
-"""The books of a budget: charges that are entered in a ledger if its total allows them."""
+"""The account of a budget: charges that are entered in a ledger if its total allows them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def composed(accounting: Accounting, charges: Iterable[Charge], of: Stratum | None = None) -> Sums:
-    """Return the most that the charges come to for any one unit, each sum by itself.
+    """Return the largest sums of the charges for any one unit, each sum by itself.
 
     Charges of all units count in full, and of each partition the largest of its strata.
 
@@ -125,7 +125,7 @@ class Account:
         return number
 
     def settle(self, number: int, status: Status, paid: Cost, certificate: str = "") -> None:
-        """Enter what became of a charge, and what it costs in the end: no more than was charged.
+        """Enter the outcome of a charge and its final cost, which is at most what was charged.
 
         number: of the charge.
         certificate: JSON.
@@ -143,7 +143,7 @@ class Account:
         hashes = self.hashes
         self._read(charges_from, self._ledger.entries())
         if seal is not None and seal not in hashes:
-            why = f"what it held when {seal!r} was its seal is missing"
+            why = f"the entries up to the seal {seal!r} are missing"
             raise untrusted(self._path, why)
         return max(0, len(hashes) - 1)
 
@@ -201,20 +201,20 @@ class Spendable:
     ) -> None:
         """Charge a release that is made elsewhere, or raise `BudgetError` and charge nothing.
 
-        That a release charged to a stratum sees no other unit is for the caller to make sure: of a
-        unit that has rows with several levels it must not see any.
+        The caller must ensure that a release charged to a stratum uses no other unit, and no row of
+        a unit that has rows with several levels.
 
         Parameters
         ----------
         label : str
-            What it is, for those who read the ledger.
+            Description of the release, for readers of the ledger.
         eps, delta : float
             The release is (eps, delta)-DP.
         mu : float, optional
             Instead of `eps`: it is mu-GDP, such as Gaussian noise of scale sensitivity / mu.
         """
         if not isinstance(label, str):
-            raise BudgetError("label", ("must be a text, got ", got(label)))
+            raise BudgetError("label", ("must be a string, got ", got(label)))
         self.account.reserve(label, cost_from(eps, delta, mu, self.delta), self.stratum)
 
     def delta_for(self, epsilon: float) -> float:
@@ -230,7 +230,7 @@ def now() -> str:
 
 
 def _who() -> str:
-    """Return the user of the operating system; who may not have a name there."""
+    """Return the user of the operating system, who may have no name."""
     try:
         import pwd
 

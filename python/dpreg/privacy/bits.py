@@ -18,9 +18,9 @@ def bit_source(rng: Rng | None) -> _core.BitSource:
     """Turn the `rng` argument of a public function into a source of bits.
 
     rng: ``None`` keys a fresh ChaCha20 stream from the operating system.  An integer gives a
-        reproducible stream, and a result that says it is not private.  A source is used as it is,
-        and goes on where it stopped.
-    Raises ValueError if `rng` is an integer outside [0, 2**64) or something else altogether.
+    reproducible stream, and a result that is labelled as not private.  A source is used as it is,
+    and continues where it stopped.  Raises ValueError if `rng` is an integer outside [0, 2**64) or
+    of another type.
     """
     if rng is None:
         return _core.SystemBits()

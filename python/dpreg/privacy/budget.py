@@ -104,7 +104,7 @@ class Budget(Spendable):
     ) -> None:
         found = accounting_from(eps, DELTA if delta is None else delta, accounting, mu, rho)
         if not isinstance(name, str):
-            raise BudgetError("name", ("must be a text, got ", got(name)))
+            raise BudgetError("name", ("must be a string, got ", got(name)))
         if ledger is None:
             self.account, self._name = Account(found, MemoryLedger(), user), name
             return
@@ -148,7 +148,7 @@ class Budget(Spendable):
         Parameters
         ----------
         seal : str, optional
-            That was noted earlier: what the ledger held then must be in it still.
+            A seal noted earlier: the entries up to it must still be in the ledger.
 
         Raises
         ------
@@ -170,8 +170,8 @@ class Budget(Spendable):
             Name of a column of every table that is charged; a unit must have the same value in
             all of them.
         levels : list, array, index or Series, optional
-            Public: what `column` says of the units of each stratum.  A ledger keeps them, and
-            they cannot be changed; so later they may be left out.
+            Public values of `column`, one per stratum.  A ledger keeps them unchanged, so they may
+            be omitted later.
 
         Returns
         -------
@@ -185,10 +185,9 @@ class Budget(Spendable):
 
         Notes
         -----
-        The call that is charged takes the rows itself: it is given the whole table and uses those
-        with the level of its stratum.  Rows with another level, or none, are in no stratum.  With
-        ``unit=`` a unit whose rows have several of the levels is in no stratum either, and none
-        of its rows is used.
+        Each call is given the whole table and uses the rows with the level of its stratum.  Rows
+        with another level, or none, are in no stratum.  With ``unit=`` a unit whose rows have
+        several of the levels is in no stratum either, and none of its rows is used.
 
         Examples
         --------
@@ -227,7 +226,7 @@ class Budget(Spendable):
         return pd.DataFrame(columns_of(self.charges))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what each release took, and what is left; needs matplotlib."""
+        """Plot the cost of each release, and what is left; needs matplotlib."""
         charges = self.charges
         name, shares = shares_of(self.account.accounting, charges)
         return drawn("plans.plot_shares", [c.label for c in charges], shares, name, repr(self), ax)

@@ -1,4 +1,4 @@
-"""What was promised and what it cost: printed under every table, and readable by machines."""
+"""The guarantee of a release and its cost: printed under every table, and machine-readable."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Part:
     label : str
         What was computed.
     epsilon, delta : float
-        Its share of the budget under basic composition; 0 when `mu` or `rho` says it instead,
-        or when it takes what the other parts leave (composition by privacy loss distributions).
+        Its share of the budget under basic composition; 0 if `mu` or `rho` states it instead, or if
+        it uses what the other parts leave (composition by privacy loss distributions).
     noise : str
-        The law of the noise and its scale, in words.
+        The distribution of the noise and its scale, in words.
     sensitivity, scale : float or None
         Of the statistic and of the noise, in the same unit.
     mu : float or None
@@ -136,7 +136,7 @@ class Certificate:
 
     @property
     def brief(self) -> str:
-        """The claim, and in a second line how it was made."""
+        """The claim, and in a second line the mechanism and the composition."""
         steps = counted(len(self.parts), "noisy step")
         how = f"{self.mechanism} in {steps}, {self.composition} composition, dpreg {self.version}"
         return f"{self.claim}\n  {how}"

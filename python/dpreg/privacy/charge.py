@@ -73,15 +73,15 @@ class Charge:
     time : str
         When, in UTC, as ISO 8601.
     user, data, formula, method : str
-        Who, from what, and how; empty where nobody said.
+        Who, from what, and how; empty if not given.
     status : {"charged", "released", "declined"}
-        The first until the outcome is told, and for good if the process ended before that.
+        The first until the outcome is recorded, and permanently if the process ended before that.
     paid : Cost
         What it costs: less than `most` where less was released.
     certificate_json : str
         Of the outcome; empty before.
     stratum : Stratum or None
-        The units that it is of; None: all.
+        The units that it uses; None: all.
     unit : str
         What may be added or removed, and how many of its rows are used if an option says so;
         empty where nobody said.
@@ -185,8 +185,8 @@ def _levels(content: Any) -> tuple[Level, ...] | None:
 def charges_from(entries: Iterable[Entry]) -> tuple[Charge, ...]:
     """Put charges and their outcomes together.
 
-    Raises ValueError if an entry is not one that this module makes; an amount below 0 would be
-        money.
+    Raises ValueError if an entry is not one that this module makes; an amount below 0 would add
+    budget.
     """
     entries = tuple(entries)
     found: dict[int, Charge] = {}

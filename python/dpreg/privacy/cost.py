@@ -1,4 +1,4 @@
-"""What a release costs, and three ways of adding costs up against a total.
+"""The cost of a release, and three ways of adding costs up against a total.
 
 A method says what it costs before a record is read, from public numbers alone.  What a release
 costs may depend on what the ones before it gave, and so may the choice of the next one: the limits
@@ -45,7 +45,7 @@ class Cost:
 
     @classmethod
     def approximate(cls, epsilon: float, delta: float) -> Cost:
-        """Return the cost of a release of which no more is known than (epsilon, delta)."""
+        """Return the cost of a release that is only known to be (epsilon, delta)-DP."""
         return cls(epsilon, delta, pure_mu(epsilon), pure_rho(epsilon), failure=delta)
 
     @classmethod
@@ -73,7 +73,7 @@ class Cost:
         return cls(epsilon, delta, math.sqrt(math.pi * rho) * _UP, rho, failure, discreteness)
 
     def __add__(self, other: Cost) -> Cost:
-        """Both releases, the second perhaps chosen by what the first gave."""
+        """Both releases; the choice of the second may depend on the result of the first."""
         return Cost(
             self.epsilon + other.epsilon,
             self.delta + other.delta,
@@ -84,7 +84,7 @@ class Cost:
         )
 
     def or_else(self, other: Cost) -> Cost:
-        """One of two releases: which, is known by then, or decided by a coin of the unit."""
+        """One of two releases, known when it is made or decided by a coin of the unit."""
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(Cost))
         return Cost(*(max(pair) for pair in pairs))
 

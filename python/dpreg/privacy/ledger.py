@@ -1,11 +1,11 @@
-"""Where charges are kept: in memory, or in a file that is never behind what was spent.
+"""Where charges are kept: in memory, or in a file that always includes all that was spent.
 
-The file is a SQLite database, so that processes take turns, and an entry is on disk, whole,
-before `append` returns, whatever ends the process.  Each entry has a hash of itself and of the
-one before, and the number of entries and the last hash stand in a place of their own, changed in
-the same transaction: an entry that was changed or taken out is noticed.  Whoever can write the
-file can write all of it anew; only a process that has seen the entries, or whoever has noted a
-hash of the chain, will notice that.
+The file is a SQLite database, so that processes take turns, and an entry is on disk, whole, before
+`append` returns, whatever ends the process.  Each entry has a hash of itself and of the one before,
+and the number of entries and the last hash stand in a place of their own, changed in the same
+transaction: an entry that was changed or removed is detected.  Anyone who can write the file can
+write all of it anew; only a process that has seen the entries, or somebody who has noted a hash of
+the chain, can detect that.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _SEEN: dict[str, tuple[int, str]] = {}
 class MemoryLedger:
     """A ledger that lasts as long as the process, and is written by no other.
 
-    What is charged to a copy of it is not seen here: it cannot be copied, and the copy that a fork
-    has refuses to be charged.
+    Charges to a copy would not be seen here, so it cannot be copied, and the copy in a forked
+    process refuses charges.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class FileLedger:
         _SEEN[self.path] = max(_SEEN.get(self.path, (0, "")), (len(hashes) - 1, hashes[-1]))
 
     def _make(self, header: Mapping[str, Any]) -> None:
-        """Make the file whole before it has its name, so that nobody finds a part of it."""
+        """Write the whole file before it gets its name, so that no process reads a part of it."""
         draft = f"{self.path}.{os.getpid()}.{threading.get_ident()}.new"
         text = json.dumps(header)
         try:

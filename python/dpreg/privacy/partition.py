@@ -1,4 +1,4 @@
-"""A budget divided over strata: each has its own charges, and the largest counts."""
+"""A budget divided over strata: each has its own charges, and the largest sum counts."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
 
     See `sampled_epsilon` for the other parameters.
 
-    Raises BudgetError if no multiplier below 2^18 will do; it depends on public numbers only.
+    Raises BudgetError if no multiplier below 2^18 is enough; this depends on public numbers only.
     """
     from scipy import optimize
 
@@ -71,8 +71,8 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int, besi
         if high > _MOST:
             raise BudgetError(
                 "eps",
-                f"{epsilon:.4g} at delta {delta:.3g} cannot be reached with {steps} steps, as "
-                "precisely as losses can be added up",
+                f"{epsilon:.4g} at delta {delta:.3g} cannot be reached with {steps} steps, with "
+                "the precision at which losses are added up",
                 "write fewer steps",
                 ("a larger ", Argument("eps"), " or ", Argument("delta")),
             )

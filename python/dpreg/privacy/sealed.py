@@ -1,8 +1,8 @@
-"""What is computed from records, sealed: only the doors, which pay for it, read what is inside.
+"""Values computed from records, sealed: only the doors, which pay for it, can read them.
 
-A sealed value has no length, no elements, no truth and no text, is not compared and is not
-pickled: code that decides by one does not type-check and fails at run time, with words that say
-nothing of it.  What is made of one by `Sealed.map` is sealed too.
+A sealed value has no length, no elements, no truth and no text, is not compared and is not pickled:
+code that branches on one does not type-check and fails at run time, with a fixed message.  What is
+made of one by `Sealed.map` is sealed too.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Sealed(Generic[Content]):
 
 
 class ExactSums(Sealed[Sums]):
-    """Exact sums over rows, and by how much a row, or a unit, moves them.
+    """Exact sums over rows, and how much a row, or a unit, changes them.
 
     Made beside each statistic, by its `seal`, so that no other sensitivity can be stated for it.
 

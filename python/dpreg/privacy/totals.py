@@ -1,4 +1,4 @@
-"""What a budget is made with: totals as users give them, and what a ledger says of them."""
+"""The totals of a budget: as users give them, and as a ledger records them."""
 
 from __future__ import annotations
 

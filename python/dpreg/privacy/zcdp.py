@@ -1,4 +1,4 @@
-"""What many small releases cost together: zero-concentrated differential privacy (zCDP).
+"""The cost of many small releases together: zero-concentrated differential privacy (zCDP).
 
 Closed forms only, each rounded against the user of the budget.
 """

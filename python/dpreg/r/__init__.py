@@ -23,7 +23,7 @@ try:
     import rpy2.rinterface as ri
 except Exception as error:
     raise ImportError(
-        "dpreg.r needs rpy2 and an R that it fits; with R older than 4.5 write\n"
+        "dpreg.r needs rpy2 and a version of R that it supports; with R older than 4.5 write\n"
         "  pip install 'rpy2==3.6.6' 'rpy2-rinterface==3.6.5' 'rpy2-robjects==3.6.6'\n"
         f"({type(error).__name__}: {error})"
     ) from error

@@ -23,7 +23,7 @@ CONTINUOUS = f"{NOT_CLAIMED}: continuous noise is rounded to doubles"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedSelection:
-    """Columns chosen by a form as printed.
+    """Columns chosen by an algorithm as published.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class PublishedSelection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedFit:
-    """Coefficients made by a form as printed.
+    """Coefficients by an algorithm as published.
 
     Attributes
     ----------

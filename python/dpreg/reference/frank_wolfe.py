@@ -106,7 +106,7 @@ Rule = Callable[[LeastSquares], Integers]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedRun:
-    """What a published algorithm puts out.
+    """Result of a published algorithm.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class PublishedRun:
     gaps : ndarray, shape (steps,)
         Wolfe gaps after the steps.  Functions of the data: **not private**.
     screened : int
-        How often a coordinate that was not 0 was put to 0.
+        How often a coordinate that was not 0 was set to 0.
     claim : str
     """
 

@@ -160,9 +160,9 @@ def iterative_hessian_mixing(
 ) -> PublishedFit:
     """Lev et al. (2026), arXiv 2601.07545: Newton steps with a sketched Hessian.
 
-    Half of eps goes to a fresh sketch of X a round and one noisy least eigenvalue, by which the
-    noise of sketches is lowered; the other half to X' of residuals clipped to `y_bound`. A
-    sketch is drawn by its law, normal rows of covariance X'X and noise.
+    Half of eps is spent on a fresh sketch of X per round and one noisy smallest eigenvalue, by
+    which the noise of sketches is lowered; the other half on X' times residuals clipped to
+    `y_bound`.  A sketch is drawn by its law, normal rows of covariance X'X and noise.
 
     Parameters
     ----------

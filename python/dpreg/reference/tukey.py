@@ -33,7 +33,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PublishedTukeyEM(PublishedFit):
-    """What TukeyEM as printed returns: what other published methods do, and a distance.
+    """Result of TukeyEM as published: coefficients and a distance.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ class PublishedTukeyEM(PublishedFit):
 def model_fits(X: Any, y: Any, models: int, *, form: Form = "text", rng: Rng = None) -> Doubles:
     """Least squares on each of `models` parts of randomly ordered rows, shape (models, d).
 
-    Parts are of n / m rows, some with one more; in the reference code all have int(n / m) and
-    rows that are over are left out.
+    Parts have n / m rows, some one more; in the reference code all have int(n / m) rows, and the
+    remaining rows are left out.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""What may be published.  Nothing here ever sees a record."""
+"""What may be published.  Nothing here reads a record."""

@@ -23,8 +23,8 @@ class DPTest(Saved):
     count : int
         Noisy number of blocks with a p-value of at most `threshold`.
     fraction : float
-        Added to `count` for `pvalue`: drawn between 0 and 1, whatever the data are, so that each
-        level is exact.
+        Random number between 0 and 1, independent of the data.  It is added to `count` for
+        `pvalue`, so that the test is exact at each level.
     blocks : int
     threshold : float
     privacy : Certificate
@@ -52,7 +52,7 @@ class DPTest(Saved):
     def pvalue(self) -> float:
         """Probability of as many small p-values, or more, if the null hypothesis is true.
 
-        Exact where p-values of blocks are uniform, and at most as much where they are larger.
+        Exact if the p-values of blocks are uniform, and conservative if they are larger.
         """
         seen = self.count + self.fraction
         return noisy_binomial_p_value(seen, self.blocks, self.threshold, self.privacy.epsilon)

@@ -20,7 +20,7 @@ def compare(fits: Sequence[DPResults] | Mapping[str, DPResults] = (), *others: o
     fits : list of DPResults, or mapping of title to DPResults
         Those that were not released (`NotReleased`) are refused.
     *others
-        Refused: the fits come in one list.
+        Refused: give the fits in one list.
 
     Returns
     -------

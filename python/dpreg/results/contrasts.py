@@ -225,9 +225,9 @@ def joint_p_value(statistic: float, df: int, law: TailLaw) -> float:
 
 
 def covariances_known(covariance: Doubles, names: tuple[str, ...]) -> bool:
-    """Tell whether the covariances of coefficients were released, and not their variances alone.
+    """Return whether covariances of coefficients were released, and not only their variances.
 
-    Without them those of slopes are 0, which noise never makes of a covariance that it is in.
+    Without them those of slopes are 0; a covariance with noise is never exactly 0.
     """
     known = np.flatnonzero(~np.isnan(np.diag(covariance)))
     if np.isnan(covariance[np.ix_(known, known)]).any():

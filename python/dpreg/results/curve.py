@@ -49,7 +49,8 @@ class DPCurve(Saved):
     exits : ndarray of int, shape (groups, K, 3)
         Noisy numbers of events, of persons censored inside the interval, and at its end.
     entries : ndarray of int, shape (groups, K, 2), or None
-        Those that came under observation at the beginning of the interval, and inside it.
+        Noisy numbers of persons that came under observation at the beginning of the interval, and
+        inside it.
     variances : tuple of float
         Of the noise of each number, of exits and of entries.
     privacy : Certificate
@@ -95,9 +96,9 @@ class DPCurve(Saved):
         -------
         DataFrame
             Columns group, time (the end of the interval), at_risk (at its beginning), events,
-            censored (with noise), survival, std err, lower and upper, whose widths have sampling
-            error and privacy noise.  Where too few are at risk, survival is NaN, and between 0 and
-            the upper limit before.
+            censored (with noise), survival, std err, lower and upper; the limits include sampling
+            error and privacy noise.  Where too few are at risk, survival is NaN, lower is 0, and
+            upper is the one before.
         """
         return pd.DataFrame(self._columns(alpha, simultaneous=simultaneous))
 
@@ -150,7 +151,7 @@ class DPCurve(Saved):
         -------
         DataFrame
             One row per group: rmst, std err, lower and upper; NaN where the curve is not estimable
-            up to `time`.  The hazard is taken to be constant within an interval.  Groups are
+            up to `time`.  The hazard is assumed to be constant within an interval.  Groups are
             independent, so variances of differences add up.
         """
         return pd.DataFrame(self._means(time, alpha)).set_index("group")
@@ -197,11 +198,11 @@ class DPCurve(Saved):
 
     @hinted("concordance")
     def concordance(self, alpha: float = 0.05) -> Concordance:
-        """Return Harrell's concordance of the groups, which are from the least risk to the most.
+        """Return Harrell's concordance of the groups, which are in order of increasing risk.
 
-        Groups of a model's risk give the concordance of its ranks, at no further cost: see the
-        guide.  A pair whose events are in one interval is not counted, and one in the same group
-        counts half.
+        If the groups are classes of the risk that a model predicts, this is the concordance of the
+        model: see the guide.  A pair whose events are in the same interval is not counted, and a
+        pair in the same group counts half.
 
         Raises
         ------
@@ -219,15 +220,15 @@ class DPCurve(Saved):
 
     @hinted("event_cuts")
     def event_cuts(self, count: int) -> list[float]:
-        """Return cuts for `dp_survival`, between which there are about equally many events.
+        """Return cuts for `dp_survival` that divide the events about evenly.
 
-        They are chosen from the noisy table, which is paid for, and are among its cuts: quantiles
-        of times to the event, for a share of the budget.
+        They are computed from the noisy table at no further cost, and are among its cuts.
 
         Parameters
         ----------
         count : int
-            So many, or fewer where one interval of the table has a larger share of the events.
+            Number of cuts; fewer are returned if one interval of the table has too large a share of
+            the events.
 
         Returns
         -------

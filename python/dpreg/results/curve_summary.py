@@ -1,4 +1,4 @@
-"""What sums up the curves of a life table: a test, a concordance, and the printed form."""
+"""Summaries of the curves of a life table: a test, a concordance, and the printed form."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LogRank:
 
 @dataclass(frozen=True, slots=True)
 class Concordance:
-    """The share of pairs whose order of events is that of the groups; 0.5: by chance.
+    """The share of pairs whose order of events is that of the groups; 0.5 by chance.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What users and table makers of statsmodels look for in a fit, and why some of it is not there."""
+"""Names that users and statsmodels look for in a fit, and why some are missing."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _ABSENT = {
     **dict.fromkeys(("ate", "estimate"), ("effect", "write effect")),
     **dict.fromkeys(
         ("att", "atet"),
-        ("effect", "effect is the average in all rows, not in those that were treated"),
+        ("effect", "effect is the average over all rows, not over the treated rows"),
     ),
     **dict.fromkeys(
         ("concordance_index", "concordance_index_", "concordance"),

@@ -117,7 +117,7 @@ class DPEffect(Saved):
 
     @property
     def effect(self) -> float:
-        """Average treatment effect: the second mean less the first; a difference of risks."""
+        """Average treatment effect: the second mean minus the first; a difference of risks."""
         return float(_SHOWN[0] @ self.means)
 
     @property
@@ -127,7 +127,7 @@ class DPEffect(Saved):
 
     @property
     def pvalue(self) -> float:
-        """Of the hypothesis that the effect is 0."""
+        """P-value of the hypothesis that the effect is 0."""
         return float(self._columns(0.05)["P>|z|"][0])
 
     def conf_int(self, alpha: float = 0.05) -> tuple[float, float]:
@@ -199,6 +199,7 @@ def below(found: DPEffect) -> list[str]:
         of = found.overlap
         lines.append(
             f"Overlap: about {max(of.rows, 0.0):,.0f} rows (std err {of.std_err:,.0f}) have a "
-            f"probability of treatment outside {of.low:g} to {of.high:g}, and are moved there."
+            f"probability of treatment outside {of.low:g} to {of.high:g}, and are "
+            "clipped to these limits."
         )
     return [*lines, *said_below(found.privacy, found.notes[:_SHOWN_NOTES])]

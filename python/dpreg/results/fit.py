@@ -50,7 +50,7 @@ class DPResults(Saved, LinearTests):
     schema : mapping of str to mapping
         Columns the formula uses: kind and levels, for `predict`.
     law : TailLaw
-        Of estimate over standard error.
+        Distribution of estimate over standard error.
     notes : tuple of str
         The most important first; `summary` prints two.
     selected : tuple of str or None
@@ -104,7 +104,7 @@ class DPResults(Saved, LinearTests):
 
     @property
     def pvalues(self) -> pd.Series:
-        """Two-sided p-values of zero coefficients."""
+        """Two-sided p-values of the hypotheses that coefficients are 0."""
         return self.tidy()["P>|z|"]
 
     @hinted("conf_int")
@@ -203,21 +203,22 @@ class DPResults(Saved, LinearTests):
     def marginal_effects(self, data: Any, *, alpha: float = 0.05) -> pd.DataFrame:
         """Return average marginal effects of variables on the mean response.
 
-        The effect of a number is the derivative through all terms that have it, such as those of
-        ``x * z`` and ``I(x ** 2)``; that of a level is the difference from the first level.
+        The effect of a numeric variable is the derivative through all terms that contain it, such
+        as ``x * z`` and ``I(x ** 2)``; that of a level is the difference from the first level.
 
         Parameters
         ----------
         data : data frame, dict of arrays, or path of a Parquet file
-            Rows to average over, a public grid or one row of interest: they are not protected.
+            Rows to average over, such as a public grid or one row of interest.  They are not
+            protected.
         alpha : float
 
         Returns
         -------
         DataFrame
             Columns dy/dx, std err, z, P>|z|, lower and upper; rows are the variables, and
-            differences of levels as ``g: b - a``.  NaN: a term that jumps, such as ``I(x > 0)`` or
-            ``floor(x)``, has no derivative.  Where the method releases no covariances
+            differences of levels as ``g: b - a``.  NaN: a discontinuous term, such as ``I(x > 0)``
+            or ``floor(x)``, has no derivative.  Where the method releases no covariances
             (``"tukey"``) errors are upper bounds.
         """
         return margins.marginal_effects(self, data, check_alpha(alpha))

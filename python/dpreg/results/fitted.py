@@ -23,12 +23,12 @@ Table = TypeVar("Table", "pd.DataFrame", "pd.Series[Any]")
 
 
 def is_offset(name: str) -> bool:
-    """Tell whether a coefficient is that of an offset, which is 1."""
+    """Return whether a coefficient is that of an offset, which is 1."""
     return name.startswith("offset(")
 
 
 def estimated(table: Table) -> Table:
-    """Leave offsets out of a series or table by coefficient: theirs is given."""
+    """Leave offsets out of a series or table by coefficient, because theirs is fixed."""
     found: Table = table[~table.index.map(is_offset).to_numpy(dtype=bool)]
     return found
 

@@ -40,9 +40,9 @@ class Change:
 
 
 def changes(spec: FormulaSpec, source: RowSource, names: Sequence[str]) -> Iterator[Change]:
-    """Change each variable: a number by a little, levels from the first.
+    """Change each variable: a number by a small step, levels from the first level.
 
-    A variable that is nowhere but in an offset has no coefficient, and is left out.
+    A variable that occurs only in an offset has no coefficient, and is left out.
 
     names: columns of rows, the intercept among them.
     """

@@ -98,7 +98,7 @@ def all_subsets(moments: Models, formula: str, best: int) -> pd.DataFrame:
         raise unusable("best", "a whole number of at least 1", best)
     terms = bound_formula(formula, schema_from_dict(moments.schema)).terms
     if len(terms) > _MOST_TERMS:
-        problem = f"has {len(terms)} terms, whose subsets are too many; {_MOST_TERMS} are the most"
+        problem = f"has {len(terms)} terms; subsets of more than {_MOST_TERMS} are too many"
         raise ArgumentError("formula", problem, "leave some out, or compare models of your own")
     models = []
     for kept in itertools.chain.from_iterable(
@@ -116,7 +116,7 @@ def two_stage_fit(moments: Models, model: Model, exogenous: Model) -> DPResults:
     """Fit `model` with the regressors of `exogenous` as instruments: see `DPMoments.iv`."""
     units = moments.standard_units(model)
     if model.intercept != exogenous.intercept:
-        raise ArgumentError("instruments", "must have an intercept just as the formula does")
+        raise ArgumentError("instruments", "must have an intercept if and only if the formula has")
     missing = [n for n in (*model.names, *exogenous.names) if moments.place(n) is None]
     if missing:
         why = f"the scale is not estimable at this eps: {', '.join(missing)}"

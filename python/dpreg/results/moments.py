@@ -111,7 +111,7 @@ class DPMoments(Saved, Models):
         """
         model = self.model(formula)
         if not isinstance(instruments, str):
-            raise unusable("instruments", "a text such as '~ z + a'", instruments)
+            raise unusable("instruments", "a string such as '~ z + a'", instruments)
         right = instruments.partition("~")[2] if "~" in instruments else instruments
         exogenous = self.model(f"{model.formula.partition('~')[0]} ~ {right}")
         return moment_models.two_stage_fit(self, model, exogenous)
@@ -135,33 +135,34 @@ class DPMoments(Saved, Models):
     def rsquared(self, formula: str, alpha: float = 0.05) -> pd.Series:
         """R squared with an interval of level 1 - `alpha`, sampling and privacy together.
 
-        It is that of the clipped rows: where tails are heavy and explained by the
-        model, R squared of all rows is larger, and the interval does not know by how much.
+        It is that of the clipped rows: where tails are heavy and explained by the model, R squared
+        of all rows is larger, and the interval does not include the difference.
 
         Returns
         -------
         Series
-            rsquared, lower, upper, sampling, privacy: the last two are standard errors, the
-            first of them for rows with a normal law.
+            rsquared, lower, upper, sampling, privacy: the last two are standard errors, `sampling`
+            for normally distributed rows.
         """
         return pd.Series(moment_models.rsquared(self, self.model(formula), alpha))
 
     def compare(self, formulas: Sequence[str]) -> pd.DataFrame:
-        """Lay models of one response side by side: R squared, sigma, AIC and BIC.
+        """Compare models of one response: R squared, sigma, AIC and BIC.
 
         Returns
         -------
         DataFrame
-            One row per formula, by BIC: terms, rsquared, sigma, aic, bic and noise, the standard
-            deviation that privacy noise gives the difference of its AIC from that of the first.
+            One row per formula, sorted by BIC: terms, rsquared, sigma, aic, bic and noise, the
+            standard deviation due to privacy noise of the difference of its AIC from that of the
+            first.
         """
         return moment_models.compare_models(self, [self.model(formula) for formula in formulas])
 
     def subsets(self, formula: str, best: int = 10) -> pd.DataFrame:
         """Compare all models that leave terms of `formula` out; return the `best` by BIC.
 
-        Factors are kept or left out as a whole.  Intervals of a model that was chosen so are too
-        narrow, as after every selection: test it on other data, or choose before looking.
+        Factors are kept or left out as a whole.  As after any selection, intervals of the chosen
+        model are too narrow: test it on other data, or choose before looking.
         """
         return moment_models.all_subsets(self, formula, best)
 
@@ -182,7 +183,7 @@ class DPMoments(Saved, Models):
         return self._labelled(0)
 
     def corr_errors(self) -> pd.DataFrame:
-        """Standard errors of `corr`, sampling (of rows with a normal law) and privacy together."""
+        """Standard errors of `corr`: sampling error (of normal rows) and privacy noise together."""
         return self._labelled(1)
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -15,9 +15,9 @@ from dpreg.results.summary import Summary, privacy_note
 class NotReleased(Saved, Exception):  # noqa: N818
     """The mechanism declined to release; the budget is spent and nothing else is revealed.
 
-    A value, not an error: `dp_lm` *returns* it, because an exception that depended on the
-    records would be a release of its own.  It is false in a condition, and derives from
-    Exception so that a program that prefers one can ``raise fit``.
+    A value, not an error: `dp_lm` *returns* it, because an exception that depended on the records
+    would be a release of its own.  It is false in a condition, and derives from Exception so that a
+    program that prefers an exception can ``raise fit``.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class NotReleased(Saved, Exception):  # noqa: N818
     reason : str
         From public numbers only.
     advice : str
-        What to do next; words that each face spells its own way may be given for it.
+        What to do next, in words that each user interface may spell in its own syntax.
     units : float
         Private estimate of the number of units.
     privacy : Certificate
@@ -94,7 +94,7 @@ class NotReleased(Saved, Exception):  # noqa: N818
                 "undeclared level or a non-finite term are dropped.",
                 *chosen,
                 privacy_note(self.privacy),
-                "Spent: the whole budget of the call.  This outcome is itself private.",
+                "Spent: the whole budget of the call.  The guarantee covers this outcome too.",
             ),
         )
 

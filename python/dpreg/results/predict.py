@@ -142,8 +142,8 @@ def mean_intervals(
 
     With a `scale`, the variance of errors, intervals are for new observations.
 
-    The ends of an interval are the means at those of the linear predictor's; one that lies beyond
-    `limits`, to which the mean itself is moved, reaches to it.
+    The ends of an interval are the means at the ends of the interval of the linear predictor.  If
+    the mean is clipped to `limits`, the interval is extended to include it.
     """
     covariance = fit._known_covariance
     # A coefficient without a known error only matters where its regressor is not 0.
@@ -167,7 +167,7 @@ def error_variance(fit: Fitted) -> float:
     """Return the variance of errors about the line."""
     other = write("interval", "confidence")
     if not fit.family.least_squares:
-        problem = f"'prediction' is for linear models, and this one is {fit.family.name}"
+        problem = f"'prediction' is for linear models, and this model is {fit.family.name}"
         raise ArgumentError("interval", problem, other)
     if fit.stats is None:
         problem = "'prediction' needs the residual scale, which was not released"
@@ -178,11 +178,11 @@ def error_variance(fit: Fitted) -> float:
 
 
 def _largest_errors(X: Doubles, covariance: Doubles, *, intercept: bool) -> Doubles:
-    """Return standard errors of predictions whatever the covariances between slopes are.
+    """Return upper bounds on standard errors of predictions, for any covariances between slopes.
 
-    The intercept is the mean of the response less slopes times means of regressors, which are
-    released one by one: its covariances with the slopes say where those means are, and its error
-    is no less than that of the mean of the response.
+    The intercept is the mean of the response minus slopes times means of regressors, which are
+    released one by one: its covariances with the slopes give these means, and its error is at least
+    that of the mean of the response.
     """
     first = int(intercept)
     variances = np.diag(covariance)[first:]

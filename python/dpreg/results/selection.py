@@ -73,7 +73,7 @@ class SelectionResult(Saved):
         return self.units
 
     def summary(self) -> Summary:
-        """Return what was chosen, what was spent, and how clear a choice had to be."""
+        """Return the selected terms, the cost, and the lead that a term needed."""
         terms = [[name] for name in self.selected]
         table = laid_out(terms, ["term"], self._places, self._title)
         return Summary((table,), self._below)

@@ -1,4 +1,4 @@
-"""The printed table: it lays out what `DPResults.tidy` computed, and computes nothing."""
+"""The printed table: it lays out the numbers of `DPResults.tidy`, and computes nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SHOWN_NOTES = 2
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a result says of itself: tables, and below them its privacy and notes.
+    """The summary of a result: tables, and below them its privacy and notes.
 
     `str()` and `as_text()` give plain text, `as_html()` and `as_latex()` the same for a
     notebook and a paper.
@@ -177,7 +177,7 @@ def _head(fit: Fitted, model: str | None, counts: Mapping[str, float]) -> Any:
 
 
 def _with_error(estimate: float, error: float) -> str:
-    """Show an estimate with the digits that its error leaves, which has two of its own."""
+    """Show an estimate to the last of the two significant digits of its error."""
     if not 1e-9 < error < 1e6:
         return _cell("", estimate)
     places = max(1 - math.floor(math.log10(error)), 0)

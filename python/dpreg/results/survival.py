@@ -228,7 +228,7 @@ class DPSurvival(StackedResults):
         -------
         DataFrame
             One row per person and cut: row (that of the data), time, survival, and limits lower and
-            upper, in which sampling error and privacy noise are.  NaN where a person is
+            upper, which include sampling error and privacy noise.  NaN where a person is
             incomplete, or a coefficient that is needed has no standard error.
         """
         found = self._new(data, winsorise=winsorise)
@@ -239,7 +239,7 @@ class DPSurvival(StackedResults):
     def plot_survival(
         self, data: Any, ax: Axes | None = None, alpha: float = 0.05, *, simultaneous: bool = True
     ) -> Axes:
-        """Draw the curves of `predict_survival` with bands, which it names; needs matplotlib."""
+        """Plot the curves of `predict_survival` with bands; needs matplotlib."""
         return drawn("curves.plot_survival", self, data, ax, alpha, simultaneous)
 
     def summary(self, alpha: float = 0.05, *, exp: bool = False) -> Summary:

@@ -86,13 +86,13 @@ class LinearTests(Fitted):
         Raises
         ------
         ArgumentError
-            As for `t_test`, and if one row follows from others.
+            As for `t_test`, and if one row is a combination of others.
         """
         constraints = read_constraints(r_matrix, self.names)
         covariance = self._covariance_for(constraints)
         test = self._joint(constraints.matrix, constraints.values, covariance, use_f=use_f)
         if test is None:
-            why = "has a row that follows from the others, or whose standard error is 0"
+            why = "has a row that is a combination of the others, or whose standard error is 0"
             raise ArgumentError("r_matrix", why, "leave it out")
         return test
 
@@ -256,7 +256,7 @@ def _numbers(given: Any) -> Doubles:
     except (TypeError, ValueError):
         numbers = np.array([np.nan])
     if not np.isfinite(numbers).all():
-        raise ArgumentError(_ARGUMENT, "must be a text or finite numbers", _LIKE)
+        raise ArgumentError(_ARGUMENT, "must be a string or finite numbers", _LIKE)
     return numbers
 
 

@@ -1,7 +1,8 @@
 """Private estimators with the interface of scikit-learn.  Needs scikit-learn.
 
 Each call of `fit` is a release of its own and spends `eps` and `delta`; so does every fold of
-`cross_val_score` and every candidate of a search.  A `budget` counts them, and refuses.
+`cross_val_score` and every candidate of a search.  A `budget` keeps the total and refuses a fit
+that exceeds it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the estimators do with X and y: look at types and shapes, and at no cell."""
+"""How the estimators treat X and y: they look at types and shapes, and at no cell."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ EQUAL_WEIGHTS = "rows have equal weight here; dpreg.{}() has weights='w', for th
 class Private(BaseEstimator):  # type: ignore[misc]
     """What all estimators are made of.
 
-    scikit-learn's own checks raise an error where a cell is missing or infinite, or where there are
-    too few rows: that would tell of the records.  Here cells are read when they are paid for, and
-    such rows are left out.
+    scikit-learn's own checks raise an error if a cell is missing or infinite, or if there are too
+    few rows, which would reveal something about the records.  Here cells are read after they have
+    been paid for, and such rows are dropped.
     """
 
     eps: float | None

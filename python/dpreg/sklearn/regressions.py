@@ -83,7 +83,7 @@ class _Regression(Private):
 
 
 class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
-    """Linear regression with differential privacy, for pipelines of scikit-learn.
+    """Linear regression with differential privacy, for scikit-learn pipelines.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
         Charged by each call of `fit`; shared by clones, so that `cross_val_score` and searches
         count.
     random_state : int, optional
-        A seed, and then the fit is **not private**.
+        A seed; the fit is then **not private**.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
     @hinted("DPLinearRegression.fit", sample_weight=EQUAL_WEIGHTS.format("dp_lm"))
     def fit(self, X: Any, y: Any) -> DPLinearRegression:
-        """Release a model; spends `eps` and `delta`, also where it raises `NotReleasedError`."""
+        """Release a model; spends `eps` and `delta`, even if it raises `NotReleasedError`."""
         problem, names = self._problem(X, y)
         self._keep(fit(self._asked("dp_lm", names, inference=self.inference), problem))
         self.intercept_, self.coef_ = float(self.results_.estimates[0]), self.results_.estimates[1:]
@@ -169,14 +169,14 @@ class DPLinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
 
 
 class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
-    """Logistic regression with differential privacy, for pipelines of scikit-learn.
+    """Logistic regression with differential privacy, for scikit-learn pipelines.
 
     Parameters
     ----------
     eps, delta, method, bounds, inference, budget, random_state
         As for `DPLinearRegression`.
     classes : pair of numbers, default (0, 1)
-        Public: what y holds is not looked at.  Rows with another value are left out.
+        Public, not read from y.  Rows with other values are dropped.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
 
     @hinted("DPLogisticRegression.fit", sample_weight=EQUAL_WEIGHTS.format("dp_glm"))
     def fit(self, X: Any, y: Any) -> DPLogisticRegression:
-        """Release a model; spends `eps` and `delta`, also where it raises `NotReleasedError`."""
+        """Release a model; spends `eps` and `delta`, even if it raises `NotReleasedError`."""
         low, high = self._pair()
         self.classes_ = np.array([low, high])
 
@@ -240,7 +240,7 @@ class DPLogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         return self
 
     def _pair(self) -> tuple[float, float]:
-        """Return both classes, of which a row with another value has none."""
+        """Return both classes; rows with other values are dropped."""
         pair = self.classes
         if isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2:
             low, high = pair

@@ -20,7 +20,7 @@ from dpreg.sklearn.estimator import Private
 
 
 class DPFeatureSelector(SelectorMixin, Private):  # type: ignore[misc]
-    """Choose k columns with differential privacy, for pipelines of scikit-learn.
+    """Choose k columns with differential privacy, for scikit-learn pipelines.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ test_that("what cannot be used is refused with a rewrite", {
     expect_error(dp_curve(formula, data, eps = 1, ...), text, class = "dpreg_usage")
   refused(time ~ arm, "must be Surv\\(\\)", cuts = 2)
   refused(Surv(time) ~ arm, "write Surv\\(time, event\\)", cuts = 2)
-  refused(Surv(time, status, type = "left") ~ arm, "censored on the right", cuts = 2)
+  refused(Surv(time, status, type = "left") ~ arm, "right-censored times", cuts = 2)
   refused(Surv(time, status == 2) ~ strata(arm), "write the groups themselves", cuts = 2)
   refused(Surv(time, status == 2) ~ cluster(person), "unit = \"person\"", cuts = 2)
   refused(Surv(time, status == 2) ~ frailty(person), "unit = \"person\"", cuts = 2)

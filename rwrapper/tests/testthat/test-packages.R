@@ -109,5 +109,5 @@ test_that("fits of classes and of hazards work in other packages, or stop with a
   expect_error(profile(hazards), class = "dpreg_private")
   expect_error(confint(hazards, exp = TRUE), "exp\\(confint\\(fit\\)\\)", class = "dpreg_usage")
   logit <- dp_glm(cut == "Ideal" ~ carat, diamonds, eps = 1, rng = 1)
-  expect_error(sigma(logit), "has no variance of errors", class = "dpreg_private")
+  expect_error(sigma(logit), "has no separate error variance", class = "dpreg_private")
 })

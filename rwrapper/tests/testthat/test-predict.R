@@ -32,12 +32,12 @@ test_that("predictions keep the contrasts of the fit", {
   expect_identical(predict(fit, diamonds[1:3, ]), before)
 })
 
-test_that("values beyond the limits of a fit are moved to them", {
+test_that("values beyond the limits of a fit are clipped to them", {
   X <- cbind(`(Intercept)` = 1, a = c(-5, 0, 5), b = 1:3)
   limits <- rbind(c(-1, 1), c(0, 2.5), c(0, 10))
   expect_identical(winsorised(X, limits)[, -1], cbind(a = c(-1, 0, 1), b = c(1, 2, 2.5)))
   line <- c(a = -1, b = 5, c = NA, d = 12)
-  expect_warning(kept <- response_within(line, limits), "limits of the response were moved")
+  expect_warning(kept <- response_within(line, limits), "limits of the response were clipped")
   expect_identical(kept, c(a = 0, b = 5, c = NA, d = 10))
   expect_silent(expect_identical(response_within(line, rbind(c(NaN, NaN))), line))
 })

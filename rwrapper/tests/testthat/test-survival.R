@@ -110,7 +110,7 @@ test_that("what cannot be used is refused with a rewrite, before the charge", {
     expect_error(dp_survival(formula, data, eps = 1, cuts = cuts, ...), text, class = "dpreg_usage")
   refused(time ~ x, "must be Surv\\(\\)")
   refused(Surv(time) ~ x, "write Surv\\(time, event\\)")
-  refused(Surv(time, status, type = "left") ~ x, "censored on the right")
+  refused(Surv(time, status, type = "left") ~ x, "right-censored times")
   refused(Surv(time, time) ~ x, "one column twice")
   refused(Surv(time, status == 2) ~ x + strata(site), "strata = \"site\"")
   refused(Surv(time, status == 2) ~ x + cluster(person), "unit = \"person\"")

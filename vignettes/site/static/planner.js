@@ -18,11 +18,11 @@
   };
   // What is asked for in the field of an effect.
   const EFFECTS = {
-    survival: ["Hazard ratio", "Of one standard deviation of a column. Blank: the smallest detected."],
-    ordinal: ["Slope", "For one sd of its column, in log odds of a higher class. Blank: the smallest detected."],
-    multinomial: ["Slope", "For one sd of its column, in log odds against the baseline. Blank: the smallest detected."],
-    effect: ["Treatment effect", "Divided by the residual sd of the outcome. Blank: the smallest detected."],
-    other: ["Slope", "Times the sd of its column, divided by the residual sd. Blank: the smallest detected."],
+    survival: ["Hazard ratio", "Of one standard deviation of a column. Leave blank for the smallest that is detected."],
+    ordinal: ["Slope", "For one sd of its column, in log odds of a higher class. Leave blank for the smallest that is detected."],
+    multinomial: ["Slope", "For one sd of its column, in log odds against the baseline. Leave blank for the smallest that is detected."],
+    effect: ["Treatment effect", "Divided by the residual sd of the outcome. Leave blank for the smallest that is detected."],
+    other: ["Slope", "Times the sd of its column, divided by the residual sd. Leave blank for the smallest that is detected."],
   };
   const powered = (name) => name === LINEAR || name in MODELS;
   // What the fit without privacy is called, and what regressors explain.
@@ -92,7 +92,7 @@
     const { name } = family;
     const noun = MODELS[name]?.noun ?? "slope";
     const missing = `has no standard error with probability ${short(1 - plan.released)}`;
-    if (plan.released < 0.5) return `Nothing would be learned at this size: a ${noun} ${missing}.`;
+    if (plan.released < 0.5) return `This is too small for inference: a ${noun} ${missing}.`;
     if (!powered(name)) {
       const exact = EXACT[name] ?? "maximum likelihood";
       return `Standard errors are about ${short(plan.width)} times those of ${exact}.`;

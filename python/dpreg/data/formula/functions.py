@@ -148,10 +148,14 @@ FOREIGN: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(("s", "te"), ("a smooth term chooses its knots from the data", _SMOOTH)),
     **dict.fromkeys(
-        ("where", "ifelse"), ("a condition is a comparison here", "write I(x > 0), which is 1 or 0")
+        ("where", "ifelse"),
+        ("conditions are written as comparisons", "write I(x > 0), which is 1 or 0"),
     ),
-    "cut": ("intervals are comparisons here", "write I(x > 10) + I(x > 20), with public breaks"),
-    "Q": ("names that are not identifiers are quoted otherwise", "write `name of column`"),
+    "cut": (
+        "intervals are written as comparisons",
+        "write I(x > 10) + I(x > 20), with public breaks",
+    ),
+    "Q": ("names that are not identifiers are written in backticks", "write `name of column`"),
     "cluster": ("clusters are not a term", _BY_UNIT),
     "strata": ("strata are not a term", _BY_UNIT),
     "Error": ("error strata are not a term", _BY_UNIT),

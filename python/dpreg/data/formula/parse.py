@@ -33,7 +33,7 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
         problem = "x ** 2 is an interaction of x with itself, which is x"
         raise FormulaError(problem, "write I(x ** 2) for the square")
     if _RECIPROCAL.search(_outside_calls(formula)):
-        problem = "1 / x is a term within the intercept, which is x"
+        problem = "1 / x is x nested in the intercept, which is x"
         raise FormulaError(problem, "write I(1 / x) for the reciprocal")
     if re.search(r"\bI\([^()=<>!]*[^()=<>!]=[^=]", formula):
         raise FormulaError(f"{formula!r} has = in I()", "write == for a comparison")

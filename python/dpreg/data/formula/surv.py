@@ -101,7 +101,7 @@ def _in_order(pieces: list[str]) -> list[str]:
     named = [_NAMED.match(piece) for piece in pieces]
     given = {found[1]: found[2] for found in named if found}
     if "type" in given or "origin" in given:
-        problem = "Surv() takes times to one event, censored on the right, and delayed entry"
+        problem = "Surv() supports right-censored times to one event and delayed entry only"
         raise FormulaError(problem, *_EXAMPLES)
     wanted = next((order for order in _ORDERS if len(order) == len(pieces)), ())
     if not wanted or not set(given) <= set(wanted) or not all(pieces):

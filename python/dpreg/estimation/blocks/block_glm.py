@@ -17,9 +17,10 @@ from dpreg.base.families import Family
 from dpreg.data.design import Design
 from dpreg.estimation.blocks.model_rows import BlockRows, block_rows, rows_of_models
 
-# Steps of Fisher scoring, and how far one moves the linear predictor of a typical row.
+# Steps of Fisher scoring, and the largest change of the linear predictor of a typical row in one.
 _STEPS, _LONGEST = 20, 2.0
-# Linear predictors, in which no mean or variance overflows, and responses of a log link.
+# Limits of linear predictors, so that no mean or variance overflows, and of responses of a log
+# link.
 _MOST_PREDICTOR, _MOST_COUNT = 30.0, 1e12
 # Added to the diagonal of the correlation matrix; where its inverse has more, a column is, in its
 # block, a combination of others.
@@ -85,7 +86,7 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
         inverse = _inverted(matrix)
         way = _times(inverse, score)
         length = np.sqrt(_inner(way, way))
-        # A first step is long where the mean is far from where it began.
+        # A first step is long if the mean is far from the starting value.
         longest = _LONGEST * (2 if step < 2 else 1)
         theta = theta + way * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
     return _vectors(

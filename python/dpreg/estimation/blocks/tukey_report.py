@@ -78,10 +78,10 @@ def coefficients(
         if layout.intercept:
             error = law.scale * factor * float(np.exp(log_error[0]))
             covariance = _with_intercept(np.diag(covariance), means_x, error)
-    # Without the slopes that were not told nothing is known of the intercept.
+    # Without the slopes that are not estimable, the intercept is not estimable.
     identified = np.concatenate([np.full(int(layout.intercept), identified.all()), identified])
     covariance[~identified, :] = covariance[:, ~identified] = np.nan
-    # Slopes come from the same fits: how they vary together is not released.
+    # Slopes come from the same fits, and their covariance is not released.
     slopes_of = np.arange(len(covariance)) >= int(layout.intercept)
     between = slopes_of[:, None] & slopes_of & ~np.eye(len(covariance), dtype=bool)
     covariance[between] = np.nan
@@ -98,7 +98,7 @@ def _with_constant(slopes: Doubles, mean_y: Doubles, means_x: Doubles) -> Double
 def _with_intercept(variance: Doubles, means: Doubles, error: float) -> Doubles:
     """Covariance of (mean_y - slopes @ means, slopes), the parts released independently."""
     cross = -means * variance
-    # The slopes alone contribute means' diag(variance) means: less cannot be true.
+    # The slopes alone contribute means' diag(variance) means, so it cannot be less.
     corner = max(error * error, float(means**2 @ variance))
     top = np.concatenate([[corner], cross])
     return np.vstack([top, np.column_stack([cross, np.diag(variance)])])

@@ -17,8 +17,9 @@ _FACTORS = np.concatenate([[1.0], 1 + np.geomspace(1e-5, 2.2, 239), [HIDDEN]])
 # Means at linear predictors beyond this are as good as their limits.
 _MOST = 30.0
 # Steps are shortened along effects that are larger than this.  With 0, .44 of coefficients of
-# 100,000 gamma responses, logarithms of whose means were 0 to 4 in 7 levels, had no error, for
-# none: where the reference falls all others grow, though their means do not.  With 1 .07 had none.
+# 100,000 gamma responses, with logarithms of means from 0 to 4 in 7 levels, had no error, for none:
+# when the coefficient of the reference falls, all others grow although their means do not.  With 1,
+# .07 had none.
 _GROWN = 0.5
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.estimation.releases.moments import floor_of
 
-# A coefficient is not identified when what regularisation may hide of it makes its interval
-# this many times as wide; up to that the interval is as wide as that.
+# A coefficient is not identified if what regularisation may hide makes its interval more than this
+# many times as wide; up to that, the interval is widened.
 _WIDEST = 3.0
-# Variances of coefficients are at least those with errors of constant variance over this.  Without
-# it 18 more of 2,208 coefficients had no error, where noise made a variance small.
+# Variances of coefficients are at least those for a constant error variance divided by this.
+# Without it 18 more of 2,208 coefficients had no error, because noise made a variance small.
 _LEAST_VARIANCE = 4.0
 # Coefficients that a note names; the others are blank in the table.
 _NAMED = 6
@@ -29,9 +29,9 @@ class EstimateError:
     sampling: Doubles
     privacy: Doubles
     hidden: Doubles  # Shape (w, w): second moment of what regularisation may hide.
-    # The root of m' clipping m is what m' estimate is moved by if all that was taken off large
-    # scores, as noisy counts have it, points in the direction in which it moves most: that sum
-    # times the norm of m' inverse curvature.  None: not known.
+    # The root of m' clipping m is the change of m' estimate if all that was clipped from large
+    # scores, by noisy counts, points in the direction in which it changes most: that sum times the
+    # norm of m' inverse curvature.  None: not known.
     clipping: Doubles | None = None
 
     def along(self, map: Doubles) -> EstimateError:
@@ -60,7 +60,7 @@ def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: flo
     shape = bread @ without_noise(constant, scatter, deviation) @ bread.T
     expected = np.einsum("cj,jk,ck->c", bread, constant, bread)
     seen = np.einsum("cj,jk,ck->c", bread, scatter, bread)
-    # Where nothing is seen of the scatter `deviation` is infinite, and 0 times that is no number.
+    # If the scatter was not estimated, `deviation` is infinite, and 0 times that is NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         # v' N v has deviation `deviation` |v|^2 for the noise N.
         noise = deviation * (bread**2).sum(axis=1)
@@ -210,7 +210,7 @@ def hidden_note(
         return ()
     what = "standard errors" if inference else "coefficients"
     less = "fewer columns, more rows or a larger eps"
-    reference = "few rows may have the reference level of a factor: make another level the first"
+    reference = "the reference level of a factor may have few rows: make another level the first"
     # Without its rows nothing is known of the intercept either.
     rare = coefficients[0] == "Intercept" and hidden[0] and any(hidden[of].all() for of in levels)
     if hidden.all():
@@ -226,8 +226,8 @@ def hidden_note(
     if rare:
         absent += f", and {reference}"
     elif any(hidden[of].any() and not hidden[of].all() for of in levels):
-        absent += ", and a level with too few rows is given the mean effect of its factor: merge it"
-        absent += f" with another, or use {less}"
+        absent += ", and a level with too few rows is assigned the mean effect of its factor: merge"
+        absent += f" it with another, or use {less}"
     elif narrow:
         absent = narrow_note(narrow)
     else:

@@ -10,9 +10,10 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, Family
 
-# Linear predictors of the treatment are averaged as if normal, at so many points.
+# Linear predictors of the treatment are averaged as if normal, over so many points.
 _POINTS = 41
-# The share of events, of treated rows or of a class is taken to be no nearer to 0 and 1.
+# The share of events, of treated rows or of a class is assumed to be at least this far from 0 and
+# 1.
 LEAST_CHANCE = 1e-3
 # Eigenvalues below this share of the usual one are 0.
 _NOTHING = 1e-6
@@ -131,7 +132,7 @@ def _no_more(squares: Doubles, most: float) -> Doubles:
     values, vectors = np.linalg.eigh(squares)
     values = np.maximum(values, 0.0)
     level = values[-1]
-    # The others have what they have: so much is left for the k largest, each.
+    # The others keep their values; this is left for each of the k largest.
     for k in range(1, len(values) + 1):
         if values.sum() <= most:
             break

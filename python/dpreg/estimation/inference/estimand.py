@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 # Begins the name of an estimand of which scores or rows are clipped.
 CLIPPED = "clipped "
-# Ends it where the user gave bounds: values beyond them were clipped first, and are not counted.
+# Ends it if the user gave bounds: values beyond them were clipped first, and are not counted.
 _WITHIN = " within bounds"
 # Standard errors; a smaller effect of clipping is negligible beside the interval.
 _NEGLIGIBLE = 0.5
@@ -28,9 +28,9 @@ class Estimand:
     units_clipped: float | None = None
     # Largest estimated effect of clipping scores on a coefficient that has an error, in standard
     # errors, compared with the same estimand without it, of values within bounds if there are any;
-    # None: not estimated, or no coefficient has an error.  Not a bound: it is what noisy counts
-    # expect of clipped rows, all in one direction; a few far from all others may do more, and
-    # responses of a log link that were clipped to a limit are not counted.
+    # None: not estimated, or no coefficient has an error.  Not a bound: it is estimated from noisy
+    # counts, as if all clipped rows point in one direction; a few extreme rows may have a larger
+    # effect, and responses of a log link that were clipped to a limit are not counted.
     # `DPResults.clipping` has it by coefficient, in the coefficient's unit.
     clipping_effect: float | None = None
     # At least so many, by three deviations of the same counts; 0: perhaps none had.

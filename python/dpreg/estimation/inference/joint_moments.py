@@ -20,8 +20,8 @@ from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
 from dpreg.estimation.inference.normal_equations import NoisyMoments
 from dpreg.estimation.releases.moments import floor_of
 
-# As many times the largest singular value of noise alone the first stage must have; where it has
-# not, errors are said to be so many times as large, and all coefficients are blank.
+# The first stage must have so many times the largest singular value of noise alone; otherwise
+# errors are made so many times as large, and all coefficients are blank.
 _TOLD, _UNTOLD = 1.5, 100.0
 
 
@@ -110,7 +110,7 @@ class JointMoments:
         k = regressors.shape[1]
         variance = left / max(self.units - k, 1.0)
         sampling, privacy = self.kurtosis * variance * bread, weights @ noise @ weights.T
-        # What instruments say of regressors has to be clear of noise, on vectors of length 1.
+        # The first stage must exceed the noise, for vectors of norm 1.
         _, sizes, _ = np.linalg.svd(self.product(Q, np.linalg.qr(regressors)[0]))
         told = sizes[-1] > _TOLD * self.deviation * math.sqrt(2 * len(along)) if k else True
         hidden = np.zeros((k, k)) if told else _UNTOLD * (sampling + privacy)

@@ -149,8 +149,9 @@ def life_table(
     known = _clear(persons, noise_sd)
     m = persons[:known]
     c = np.clip(inside[:known] / m, 0, 1)
-    # Half a person is left, where noise or an interval that nobody outlives would have none; but
-    # no increment is below 0 because of that, which lowered the estimates of intervals before.
+    # At least half a person is left where noise, or an interval that nobody survives, would leave
+    # none; but no increment is below 0 because of that, which lowered the estimates of earlier
+    # intervals.
     d = np.minimum(events[:known] / m, np.maximum(1 - c - 0.5 / m, 0))
     rise = _increment(d, c)
     by_event, by_censored = _slopes(rise, c)

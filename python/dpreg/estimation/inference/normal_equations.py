@@ -14,7 +14,7 @@ from dpreg.estimation.releases.moments import floored_inverse
 
 # Draws, and their seed: no more than arithmetic on what was released.
 _DRAWS, _SEED = 400, 20260101
-# Share of a coefficient that the estimate must have for the rest to be made up.
+# Share of a coefficient that the estimate must contain for the rest to be corrected.
 _LEAST_KEPT = 0.7
 
 
@@ -42,7 +42,7 @@ def bootstrapped(
         return theta, np.zeros((0, 0)), np.zeros((0, 0))
     values, vectors = np.linalg.eigh(moments[:-1, :-1])
     values = np.maximum(values, deviation)
-    # All in the basis of eigenvectors, where noise has the same law.
+    # All in the basis of eigenvectors, in which noise has the same distribution.
     rng = np.random.default_rng(_SEED)
     noises = [_symmetric(size + 1, deviation, rng) for _ in range(_DRAWS)]
     inverses = [floored_inverse(np.diag(values) + e[:-1, :-1], deviation) for e in noises]

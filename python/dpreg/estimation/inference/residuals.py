@@ -100,7 +100,7 @@ def quantiles(found: Diagnostics) -> tuple[Doubles, Doubles, Doubles]:
     told &= np.diff(below, prepend=-1.0) > 0
     shares = below[told]
     density = np.exp(-(special.ndtri(shares) ** 2) / 2) / math.sqrt(2 * math.pi)
-    # In standard deviations: how far a share that is off moves the quantile.
+    # In standard deviations: the change of the quantile for an error of the share.
     off = np.hypot(error[told], np.sqrt(shares * (1 - shares) / total)) / density
     return special.ndtri(shares), found.residual[1:-1][told], off
 

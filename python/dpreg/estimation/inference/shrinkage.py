@@ -10,19 +10,20 @@ from dpreg.estimation.inference.covariance import at_least
 # Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the
 # response.
 _SWAMPED = 0.5
-# An estimate that explains more than this share of the variance of the response is kept as it is
-# while noise is small: a few directions that explain nearly everything are no draws from one prior.
+# An estimate that explains more than this share of the variance of the response is not shrunk while
+# noise is small: a few directions that explain nearly everything are not draws from one prior.
 _EXPLAINED = 0.5
-# What directions explain may be alike, or in proportion to their second moment, or between.
+# The variance explained by directions may be equal, proportional to their second moment, or in
+# between.
 _POWERS = (0.0, 0.5, 1.0)
-# Prior variances that are tried, from this share of the least noise to all that was found.
+# Prior variances that are tried, from this share of the smallest noise to all that was estimated.
 _LEAST_PRIOR, _PRIORS = 0.01, 200
 
 SHRUNK_NOTE = (
     "the coefficients are shrunk towards zero because noise dominates; use fewer terms, more rows "
     "or a larger eps"
 )
-# Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not told from it.
+# Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not significant.
 _LEAST_SEEN = 3.0
 
 

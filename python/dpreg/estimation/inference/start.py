@@ -21,8 +21,8 @@ _SHAPES = {
 class Start(Document):
     """What an earlier release or public data say about a regression.
 
-    As ``dp_lm(start=)`` it saves the part of the budget that finds scales and second moments, and
-    nearly all of it goes to the coefficients.  A released fit has one as `DPResults.start`;
+    Given as ``dp_lm(start=)``, it replaces estimates of scales and second moments, so that nearly
+    all of the budget is spent on the coefficients.  A released fit has one as `DPResults.start`;
     `dpreg.public_start` makes one from public data.
 
     Standardised rows are (1, (x - centre) / scale), without the 1 where there is no intercept;
@@ -57,7 +57,8 @@ class Start(Document):
         Standard error, from noise, of a second moment along a coordinate, and the root of 2 times
         that of a product of two.
     sizes : ndarray, shape (k,)
-        What coordinates are multiplied by where rows are added up: 1, and less for rare levels.
+        Factors by which coordinates are multiplied before rows are summed: 1, and less for rare
+        levels.
     longest : float
         Norm up to which there are rows; 0: not known.
     units : float

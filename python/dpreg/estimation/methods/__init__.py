@@ -80,8 +80,8 @@ def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: boo
         problem = f"a {terms.family.name} family has neither R squared nor a residual scale"
         raise ArgumentError("fit_stats", problem, leave_out("fit_stats"))
     if terms.weight is not None:
-        # Inverse variances want sum(w r^2) / n, and an interval of a new row by its own weight;
-        # weights of a survey sum(w r^2) / sum(w), and one interval for all.
+        # Inverse variances need sum(w r^2) / n, and intervals for new rows that use the weight of
+        # the row; survey weights need sum(w r^2) / sum(w), and the same interval for all rows.
         why = (
             "is not supported with weights: inverse-variance weights and survey weights need "
             "different estimates of sigma, and ",

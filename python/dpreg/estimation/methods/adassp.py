@@ -26,7 +26,7 @@ from dpreg.estimation.releases.rows import longest_row, mapped_rows, standardise
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
 
-# Passes over the rows with inference, at most: robust errors keep rows for two sums.
+# Maximum number of passes over the rows with inference: robust errors keep rows for two sums.
 _PASSES = SCALING_PASSES + COLUMN_PASSES + 3
 # Part of the share of the scatter that counts the norms of scores.
 _NORMS = 0.2
@@ -39,11 +39,11 @@ _MOST_SCATTER = 0.2
 class AdaSSP(Method):
     """Options of AdaSSP (Wang, 2018), all public.
 
-    Columns are standardised privately.  The matrix of second moments of regressors and response
-    is released once, with Gaussian noise; its eigenvalues are raised to the noise level where
-    they are below it, and the normal equations are solved.  With inference, regressors and response
-    are first whitened together by a few noisy matrices, as in `dp_moments`, and rows are clipped
-    where noisy counts of their norms say.
+    Columns are standardised privately.  The matrix of second moments of regressors and response is
+    released once, with Gaussian noise; its eigenvalues are raised to the noise level where they are
+    below it, and the normal equations are solved.  With inference, regressors and response are
+    first whitened together by a few noisy matrices, as in `dp_moments`, and rows are clipped at a
+    threshold from noisy counts of their norms.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class AdaSSP(Method):
         scatter = self.scatter_share if self.cov_type == "robust" else 0.0
         every = units.with_response(begun.design.columns)
         found = column_moments(begun, every, begun.tail_share + scatter)
-        # On orthonormal vectors the noise has the law that it has in the matrix.
+        # In orthonormal coordinates the noise has the same distribution as in the matrix.
         vectors, upper = np.linalg.qr(found.basis)
         apart = NoisyMoments(vectors.T @ found.matrix @ vectors, found.deviation, n)
         along, error = apart.solution(bootstrap=self.cov_type == "bootstrap")
@@ -135,7 +135,7 @@ class AdaSSP(Method):
         left = max(float(apart.matrix[-1, -1]), found.deviation) / n
         error = replace(error, hidden=error.hidden * left)
         error = error.along(size * np.eye(width))
-        # The last vector is the response less what the others have of it.
+        # The last vector is the response minus its projection on the others.
         theta = size * along + upper[:width, -1]
         vectors[:, -1] = found.basis[:, -1]
         moments = NoisyMoments(vectors.T @ found.matrix @ vectors, found.deviation, n)

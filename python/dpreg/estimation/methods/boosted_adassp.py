@@ -34,10 +34,11 @@ from dpreg.estimation.standardised import Standardised, scaled, with_moments
 
 # Weight of the sum of squared residuals beside the gradient, in the same release.
 _SQUARES_WEIGHT = 0.05
-# Least root mean square residual that clips follow, in standard deviations of the response.
+# Smallest root mean square residual for clipping thresholds, in standard deviations of the
+# response.
 _LEAST_RESIDUAL = 0.012
-# Clips follow residuals more closely, down to this many root mean squares, where more than this
-# share of their variance would be the noise of a round.
+# Clipping thresholds decrease to this many root mean square residuals, if the noise of a round
+# would otherwise be more than this share of the variance of residuals.
 _LEAST_CLIP, _CLIPPED_NOISE = 1.5, 0.02
 
 
@@ -48,8 +49,8 @@ class BoostedAdaSSP(Method):
 
     Columns are standardised privately.  For predictions, a noisy matrix of second moments is
     released once, and each round adds its inverse (with a floor under the eigenvalues) times a
-    noisy gradient of clipped residuals to the coefficients; the clip follows the residuals down,
-    and the noise with it.
+    noisy gradient of clipped residuals to the coefficients; the clipping threshold, and with it the
+    noise, decreases with the residuals.
 
     With inference, rounds of noisy second moments whiten the rows, so that noise is proportional
     to sampling error for every coefficient; the score equations are then solved from rounds of
@@ -61,20 +62,21 @@ class BoostedAdaSSP(Method):
     rounds : int, default 6
         For predictions.
     average : int, default 2
-        For predictions: the result is the mean of this many last rounds.
+        For predictions: the result is the mean of the last rounds, this many.
     gram_share : float, default 0.2
-        For predictions: share, of what standardisation leaves, for the second moments.
+        For predictions: share for the second moments, of what is left after standardisation.
     first_clip : float, default 5.0
-        For predictions: clip of the first round, in standard deviations of the response.
+        For predictions: clipping threshold in the first round, in standard deviations of the
+        response.
     clip : float, default 2.5
-        For predictions: clip of later rounds, in root mean square residuals of the round before;
-        down to 1.5 where noise is large.
+        For predictions: clipping threshold in later rounds, in root mean square residuals of the
+        previous round; down to 1.5 where noise is large.
     row_factor : float, default 1.2
-        For predictions: rows longer than this many times their expected length are shrunk to it.
+        For predictions: rows are clipped at this multiple of their expected norm.
     max_rows : int, default 1
-        Rows that a protected unit may give, when ``dp_lm(unit=...)`` names one; of units with
-        more, that many are drawn.  Noise grows with it.  With inference, standard errors are
-        clustered: the scores of a unit are added up before their second moments are taken.
+        Maximum number of rows per unit, with ``dp_lm(unit=...)``; units with more rows are sampled.
+        Noise increases with it.  With inference, standard errors are clustered: the scores of a
+        unit are summed before their second moments are computed.
 
     Privacy
     -------
@@ -125,7 +127,7 @@ class BoostedAdaSSP(Method):
             begun = scaled(design, allowance, self.max_rows, newton_passes())
             return begun.declined or newton_fit(begun.with_constant())
         linear = design.terms.family.least_squares
-        # Rows are kept, twice if not all columns are found; and there is a vote.
+        # Rows are kept, twice if not all columns are found, and limits are voted on.
         passes = 4 + self.rounds if linear else PREDICTING_PASSES
         begun = with_moments(design, allowance, self.max_rows, passes)
         if begun.declined is not None:

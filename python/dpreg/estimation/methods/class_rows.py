@@ -37,31 +37,34 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import IntervalCounts
 from dpreg.estimation.standardised import Standardised, scales_of_columns, with_scales
 
-# Share of the squared mu for the numbers of records of classes, where steps begin.
+# Share of the squared mu for the numbers of records of classes, from which steps start.
 _COUNTS = 0.02
-# Of what is left then, for each step; and no row has less information of a class than this share
-# of what its frequency says.  Where a class is improbable by mistake, a step overshoots; and the
-# last has errors that are too small by what it adds: with .3, slopes of ordered probits of 30,000
-# records had .77 of their errors.  No more come before the last than are needed to settle.
+# Share of the rest for each step, and the smallest information of a row on a class, as a share of
+# that implied by the frequency of the class.  Where a class is wrongly predicted to be improbable,
+# a step overshoots.  What this lower limit adds makes the errors of the last step too small: with
+# .3, slopes of ordered probits of 30,000 records had .77 of their errors.  There are only as many
+# steps before the last as are needed to converge.
 _STEPS = ((0.12, 1.0), (0.18, 0.3), (0.3, 0.1), (0.3, 0.03), (0.3, 0.03), (1.0, 0.03))
-# Records times the mu of 4% of the first step are fewer than this: each of four steps would be
-# loud.  There are three then; of multinomial logits, the last two.  With two, .64 of coefficients
-# of ordered probits of 6,000 records with slopes of .7 were covered, and with three .92.
+# If records times the mu of 4% of the first step are fewer than this, each of four steps would be
+# too noisy, and there are three; for multinomial logits, the last two.  With two, .64 of
+# coefficients of ordered probits of 6,000 records with slopes of .7 were covered, and with three
+# .92.
 _FEW, _FEW_SHARE = 60.0, 0.04
-# or than this, times the 1.5th power of the number of coefficients: so grows noise in their second
-# moments.  Without it half of 20 coefficients of 6,000 simulated records were blank, for none; at
-# 4, errors of 24 of 20,000 with slopes of 1 were 4 times as large.
+# or fewer than this, times the number of coefficients to the power 1.5, which is how the noise in
+# their second moments grows.  Without it half of 20 coefficients of 6,000 simulated records were
+# blank, for none; at 4, errors of 24 of 20,000 with slopes of 1 were 4 times as large.
 _FEW_EACH = 2.0
 _FEW_STEPS = ((0.2, 0.3), (0.35, 0.1), (1.0, 0.03))
-# No coefficient goes farther in a step, of covariates in standard units.  Records for which a rare
-# class is nearly certain have next to no information, and a step back from there is as long; where
-# it ends none has any, so that the next ones are short, and seem to be known.  Without it slopes of
-# a class that none of 1,000 records had were off by 8 to 198 errors in 6 of 20 fits, for none by 4.
+# Largest change of a coefficient in a step, for covariates in standard units.  Records for which a
+# rare class is nearly certain have almost no information, and a step back from there is too long;
+# where it ends no record has any, so that the next steps are short and seem to be precise.  Without
+# it slopes of a class that none of 1,000 records had were off by 8 to 198 errors in 6 of 20 fits,
+# for none by 4.
 _LONGEST = 5.0
-# The share of the rarest class, whose records have the longest scores, is taken to be no less than
-# this, or, of a class that is as rare, the second.  With the first alone .86 of intervals for log
-# odds against a class of 1.2% of 10,000 records covered, for .96; with no second number one of 16
-# fits of 4,000 records was off by 106 errors.
+# The share of the rarest class, whose records have the largest scores, is assumed to be at least
+# this or, for another class that is as rare, the second number.  With the first alone .86 of
+# intervals for log odds against a class of 1.2% of 10,000 records covered, for .96; with no second
+# number one of 16 fits of 4,000 records was off by 106 errors.
 _RAREST, _RARER = 0.02, 0.01
 
 
@@ -176,7 +179,7 @@ def release_classes(
         if not few and walk.settled and not far:
             del steps[:-1]
         held = likelihood.held(theta + way, shares)
-        # The middle of few steps, or of long ones, would be far from the root.
+        # The midpoint of few or of long steps would be far from the root.
         theta, before = held, held - (held - theta) * (0.0 if few else 1 - walk.told)
 
 
@@ -198,7 +201,7 @@ def _declined(spending: Stages, rows: Standardised, units: _Units, max_rows: int
     if max_rows == 1:
         return outcome
     reason = f"with {max_rows} rows per unit, eps is too small to estimate any coefficient"
-    advice = ("take a smaller ", Argument("max_rows"), " or a larger ", Argument("eps"))
+    advice = ("use a smaller ", Argument("max_rows"), " or a larger ", Argument("eps"))
     return replace(outcome, reason=reason, advice=advice)
 
 
@@ -248,7 +251,7 @@ def _as_likelihood(
 class _Place:
     """Where a step is taken.  Released."""
 
-    # theta, before: the last two estimates, from the first of which it goes.
+    # theta, before: the last two estimates; the step starts from the first of them.
     theta: Doubles
     before: Doubles
     shares: Doubles  # Shape (classes,): of the records.
@@ -290,11 +293,11 @@ def _step(
     event = math.sqrt((1 - rarest) / rarest)
     aligned = isinstance(likelihood, CumulativeLikelihood)
     if aligned:
-        # The rows of a record add up to one score: per row, it is so many times shorter.  Those of
-        # a class against the most common one have coordinates of their own: with scores as short,
-        # .73 of intervals for log odds covered where 1% of 10,000 records were of a class, for .96,
-        # and of 1,000 records of three common classes .75, for .88; errors of 2,400 of five were .7
-        # times as long.
+        # The rows of a record add up to one score, so per row it is smaller by this factor.  Those
+        # of a class against the most common one have coordinates of their own: with scores as
+        # small, .73 of intervals for log odds covered where 1% of 10,000 records were of a class,
+        # for .96, and of 1,000 records of three common classes .75, for .88; errors of 2,400 of
+        # five were .7 times as long.
         event /= count
     begun = with_scales(rows, noise, scales)
     return replace(begun, tail_share=0.0, rare=(event, rarest), aligned=aligned)

@@ -11,23 +11,23 @@ import numpy as np
 from dpreg.estimation.base import Release
 from dpreg.estimation.newton.errors import SLOWEST
 
-# Another step is made before the last, while that would leave more than this share of an error.
+# Another step is made before the last while the last would leave more than this share of an error.
 # With four steps always, .73 of intervals covered of 30,000 records of a table of which a
 # standardised slope is 3.7, for .96.
 _SETTLED = 0.2
-# What is left goes on as a geometric series where a step is more than this share of the one before.
+# The remaining change is extrapolated as a geometric series if a step is more than this share of
+# the one before.
 _SLOW = 0.5
-# Where the next step would be more than this share of the last, and the last is clear, nothing is
-# said of errors.  Without it 3 of 6 fits of 10,000 records with log odds of 5 to 28 a standard
-# deviation were off by 6 to 21 errors, as six steps do not go that far; 2 of 135 other fits, which
-# were not off, had more than .4, and none more than .6.
+# If the next step would be more than this share of the last, and the last is significant, no errors
+# are given.  Without it 3 of 6 fits of 10,000 records with log odds of 5 to 28 a standard deviation
+# were off by 6 to 21 errors, as six steps do not go that far; 2 of 135 other fits, which were not
+# off, had more than .4, and none more than .6.
 _FAR = 0.7
 _NOT_THERE = (
-    "no standard errors: the steps did not come near the maximum of the likelihood, as where"
-    " regressors separate the classes almost with certainty; coefficients may be much farther from"
-    " 0",
+    "no standard errors: the steps did not come near the maximum of the likelihood, as happens if"
+    " regressors separate the classes almost completely; coefficients may be much farther from 0",
 )
-# A step is significant where its square exceeds that of noise by so many of its deviations.
+# A step is significant if its square exceeds that of noise by so many standard deviations.
 _CLEAR = 4.0
 
 
@@ -79,7 +79,7 @@ class Walk(NamedTuple):
         own = self.after(last, bend)
         if own is self or last.covariance is None:
             return last
-        # Where the one before was not told from noise, nothing is known of a series.
+        # If the step before was not significant, there is no series to extrapolate.
         ratio = own.length / own.before if self.clear and own.before > 0 else 0.0
         ratio = min(ratio, SLOWEST) if own.clear and ratio > _SLOW else 0.0
         if own.clear and bend * own.length > _FAR:

@@ -34,11 +34,12 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
 
-# With less the noise is beyond exact sampling, and the answer beyond use.
+# With less, the noise is too large for exact sampling, and the result useless.
 _LEAST_MU = 1e-3
 _COMPOSITION = "privacy loss distribution (PLD)"
 _NO_ERRORS = "the distribution of the accumulated noise has no simple form"
-# Losses are added up with tails cut off at 10^-15: less than a few times that is not seen.
+# Losses are added up with tails cut off at 10^-15, so a delta below a few times that is not
+# resolved.
 _LEAST_DELTA = 1e-14
 
 
@@ -139,7 +140,7 @@ class DPSGD(Method):
         units = begun.units.keeping(scales.identified[:-1])
         limit = longest_row(self.row_factor, units)
         rows = standardised_rows(begun.design, scales, units, limit)
-        # As in `check`, and found there: nothing can be refused now.
+        # As in `check`, which found one, so nothing can be refused now.
         multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
         theta, part = self._descend(rows, scales, multiplier, allowance.bits)
         found = begun.released(theta, units, None)

@@ -42,14 +42,14 @@ from dpreg.estimation.releases.statistics import EventCounts
 from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
 
-# Of the squared mu that scales leave: models of the outcome and of the treatment, and the count of
-# rows at the limits.  Scores have the rest, which is what tells.
+# Shares of the squared mu left after scales: models of the outcome and of the treatment, and the
+# count of rows at the limits.  Scores have the rest, because they determine the accuracy.
 _OUTCOMES, _TREATMENT, _AT_LIMITS = 0.3, 0.2, 0.005
-# Noise in the outcome's model moves regression to first order.
+# Noise in the outcome's model affects regression to first order.
 _REGRESSION = 0.65
 # Of the scores: of the mean outcome of each arm; that of the effect has the rest.
 _MEAN = 0.2
-# Errors of models make an interval longer, by a twentieth, with this share of the variance.
+# With this share of the variance, errors of models widen an interval by a twentieth.
 _LONGER = 0.1
 # Scores for the mean outcomes without and with the treatment, and for the difference.
 _APART = np.array([-1.0, 1.0])
@@ -72,7 +72,7 @@ class EffectRelease(NamedTuple):
     propensity: Doubles | None  # Coefficients of the model of the treatment.
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
-    # Coefficients of models that have no error make the interval of the effect longer.
+    # Coefficients of models without an error widen the interval of the effect.
     longer: bool = False
 
 
@@ -121,9 +121,9 @@ class TreatmentEffect:
         terms = Terms(design.terms.response, design.terms.names[:1], True)
         rows = one_row_each(design, alone, replace(terms, ranges={terms.names[0]: (0.0, 1.0)}))
         scales = scales_of(known.scales, [0, -1])
-        # As long as a level: in its own deviations rows of a small arm are long, and their scores
-        # were cut.  Where 9 in 100 of 10,000 rows were treated and .055 of these had the event, .07
-        # of intervals covered, for .95.
+        # Scaled like a level: in units of its own deviation, rows of a small arm are large, and
+        # their scores were clipped.  Where 9 in 100 of 10,000 rows were treated and .055 of these
+        # had the event, .07 of intervals covered, for .95.
         scales = replace(scales, scale=np.append(LEVEL_SCALE, scales.scale[1:]))
         fit = spending.fit("", rows, scales, 1.0)
         if isinstance(fit, Declined):
@@ -192,7 +192,7 @@ class TreatmentEffect:
             fits[score] = fit
         found = [fits[score] for score in _SCORES]
         total, own = (np.array([_errors(fit)[part][0, 0] for fit in found]) for part in (0, 1))
-        # Limits are such that what they take off scores is no more than noise, about.
+        # Limits are such that the total clipped from scores is at most about the noise.
         hidden = np.fmin(np.maximum(self._by_models(known, models) - own, 0.0), total - own)
         means, covariance, sampling = combined(
             [float(fit.params[0]) for fit in found], total + hidden, own + hidden
@@ -205,7 +205,8 @@ class TreatmentEffect:
             sampling = sampling + slopes @ models.sampling @ slopes.T
         covariance = covariance + of_models
         if not np.diag(covariance).max() < known.scales.scale[-1] ** 2:
-            # An error as large as the deviation of the outcome says nothing of its mean.
+            # An error as large as the deviation of the outcome means that its mean is not
+            # estimable.
             covariance = np.full((2, 2), np.nan)
         notes = tuple(note for fit in models.fits for note in fit.notes)
         released = self._released(known, spending, means, covariance, sampling, notes)
@@ -233,7 +234,7 @@ class TreatmentEffect:
             treatment = models.treatment.params
         elif self.propensity is not None and models.residuals is None:
             treatment[0], overlap = BINOMIAL.predictor(self.propensity), (self.propensity,) * 2
-        else:  # scores are predictions, or what is known of a small arm is in their scale
+        else:  # scores are predictions, or the scale of a small arm is used instead
             return np.zeros(3)
         return scores_by_models(
             outcomes, models.sampling, treatment, self.family, known.scales.units, known.share,

@@ -15,7 +15,8 @@ from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.releases.standardisation import Scales
 
-# No share of levels is farther from 0 and 1, but where one count is so much larger than all others.
+# Shares of levels are at least this far from 0 and 1, except where one count is so much larger than
+# all others.
 _NOTHING = 1e-15
 
 

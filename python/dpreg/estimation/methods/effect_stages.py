@@ -33,26 +33,26 @@ from dpreg.privacy.certificate import Part
 
 # Parts of the reserve for discrete noise: no call has more stages.
 _STAGES = 8
-# Mean scores have no matrix of rows to pay for, and norms say how skewed they are: with the usual
-# 60, errors of 2,000 scores were 16% too small.
+# Mean scores need no matrix of rows, and norms show how skewed they are: with 60, as elsewhere,
+# errors of 2,000 scores were 16% too small.
 _FEW_SCORES = 40.0
 # and a probability is seldom farther from its middle, in deviations of its linear predictor.
 _FARTHEST_CHANCE = 1.645
 # Of the squared mu that is left, for mean derivatives of predictions.
 _SLOPES = 0.03
-# Scores are no longer than so many residuals over the probability of an arm, about.  With 8 errors
-# of 16 effects were 1.15 times as long.
+# Scores are clipped at about this many residuals over the probability of an arm.  With 8, errors of
+# 16 effects were 1.15 times as large.
 _LONGEST = 3.5
-# The model of an outcome is off by no more than this, squared, in deviations of the outcome.
+# Largest squared error of the model of an outcome, in deviations of the outcome.
 _MOST_OFF = 1e6
-# Slopes are the same in both arms where the rows of the smaller one, times mu, are fewer than this
-# a coefficient.  With slopes of its own in an arm of 1,000 of 20,000 rows, noise in them made the
+# Slopes are the same in both arms if the rows of the smaller arm, times mu, are fewer than this per
+# coefficient.  With slopes of its own in an arm of 1,000 of 20,000 rows, noise in them made the
 # scores of its rows 2 to 18 times as long as residuals are, and errors of effects 8 times those
 # without noise.
 _FEW_IN_ARM = 100.0
-# Of such an arm the variance of residuals is no less, by this factor, than that of the outcome and
-# of its model's error say, and no more: that by sampling errors has noise.  With all of the first,
-# errors of 1,000 of 20,000 rows were 1.8 times those without noise, for 1.6.
+# The variance of residuals of such an arm is kept within these factors of that implied by the
+# outcome and the error of its model, because the estimate from sampling errors is noisy.  With all
+# of the first, errors of 1,000 of 20,000 rows were 1.8 times those without noise, for 1.6.
 _LESS_VARIED, _MORE_VARIED = 1.5, 4.0
 
 
@@ -235,8 +235,8 @@ def small_arm(
         centre=np.array([middle]), scale=np.array([scale]), given=every,
         spread=np.array([np.inf]), seen=every, response_found=True, units=own.units,
     )  # fmt: skip
-    # Two scores are enough for a mean that is known but for noise: with norms counted again before
-    # each of up to eight, the last had .08 of the squared mu.
+    # Two scores are enough for a mean that is known except for noise: with norms counted again
+    # before each of up to eight, the last had .08 of the squared mu.
     few = _FEW_SCORES if residuals is None else math.inf
     return SmallArm(scales, (longest / scale, share), SQUARES_KEPT * share, few)
 

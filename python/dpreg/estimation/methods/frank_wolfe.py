@@ -74,7 +74,8 @@ class FrankWolfe(Method):
     steps : int, optional
         Default: chosen from the noisy number of units, d, eps and delta.
     screen : {None, "rnm", "adp"} or Screen
-        Also screen coefficients that are 0 at the optimum.  It takes very many rows to act.
+        Also screen coefficients that are 0 at the optimum.  It needs very many rows to have an
+        effect.
     reach : float, default 3.0
         Without bounds: this many standard deviations around the mean, or the range of the values
         if it is smaller, are mapped to [-1, 1].

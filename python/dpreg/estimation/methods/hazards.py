@@ -73,22 +73,23 @@ _SUMS = 0.05
 # Second moments over records, a second time, and over events: noise is this share of their number,
 # for shares between these.
 _FINE, _PRECISE = (0.05, 0.005, 0.04), (0.1, 0.02, 0.12)
-# Rows are shortened to so many times the root of their entries, and to more, up to the second,
-# where that is as precise.
+# Rows are clipped at so many times the root of the number of their entries, and higher, up to the
+# second number, if that is as precise.
 _WIDE, _WIDEST, _LONGEST = 1.7, 4.0, 8.0
 _LEAST_MOMENT = 0.1
-# Counts of events by the norm of their row; limits of scores are between so many times the usual.
+# Share for counts of events by the norm of their row; limits of scores are between so many times
+# the typical norm.
 _NORMS, _LIMITS = 0.02, (1.7, 3.0)
-# Limits are no less than that at which noise adds this share to the variance, up to so many times
-# the usual: persons are followed longer, and less depends on hazards being proportional and effects
-# linear.  Without it .21 of intervals of an effect that is not loglinear covered, 20,000 simulated
-# persons, for .54 at .2 and .71 at .4.  At .2 .79 for .82 of those of seven models of public
-# studies, 20,000 persons drawn of each, did, and errors of simulated ones were 5% shorter; at .8
-# .84, and those of the studies were 10% longer.
-# And to this share of the variance of the events of an interval: without it, errors of 20,000
-# persons with 32 intervals were 1.6 times those without noise, for 1.2 (1.3 with twice of it).
+# Limits are raised until noise adds this share to the variance, up to so many times the typical
+# norm, so that persons are followed longer and less depends on hazards being proportional and
+# effects linear.  Without it, .21 of intervals of an effect that is not loglinear covered (20,000
+# simulated persons), for .54 at .2 and .71 at .4.  In seven models of public studies, 20,000
+# persons drawn from each, .79 covered at .2 for .82 here, and errors of simulated persons were 5%
+# smaller; at .8, .84 covered, and errors in the studies were 10% larger.  And to this share of the
+# variance of the events of an interval: without it, errors of 20,000 persons with 32 intervals were
+# 1.6 times those without noise, for 1.2 (1.3 with twice of it).
 _CHEAP, _FAR, _CHEAP_OF_EACH = 0.4, 8.0, 3.2
-# A table says that there are events where they are so many deviations of its noise.
+# A table shows events if their number is more than so many deviations of its noise.
 _SEEN = 2.0
 
 
@@ -160,7 +161,7 @@ def _not_estimable(begun: Standardised, records: Scales) -> Declined:
     return replace(
         begun.not_estimable(),
         reason="eps is too small for so few events to estimate any coefficient",
-        advice=("take fewer terms or cuts, more rows or a larger ", Argument("eps")),
+        advice=("use fewer terms or cuts, more rows or a larger ", Argument("eps")),
         units=records.units,
     )
 

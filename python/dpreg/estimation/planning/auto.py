@@ -34,7 +34,7 @@ _DELTA = 1e-5
 _DESIGNS = ("gaussian", "mixed")
 # Medians of simulated widths may lie below 1 by chance: noise adds at least this share.
 _LEAST_EXCESS = 0.02
-# Where less is released, the widths of those few that are say little of the others.
+# If less is released, the widths of the few released coefficients say little about the others.
 _FEW = 0.5
 # Losses below this are the same to any user,
 _NO_LOSS = 1e-6
@@ -132,7 +132,7 @@ def infer(n: float, d: int, epsilon: float, delta: float) -> Forecast:
     table = inference_table()
     rows, columns = math.log(n), math.log(d)
     resolution = math.log(gdp_mu(epsilon, delta)) + (rows - columns) / 2
-    # Fewer rows than those of the table are not simulated: be careful.
+    # Fewer rows than in the table were not simulated, so be cautious.
     resolution -= max(0.0, float(table.axes[0][0]) - rows) / 2
     point = (rows, columns, resolution)
     found = table.forecast(point, axis=2)

@@ -17,7 +17,7 @@ from dpreg.estimation.planning.grids import LIKELY, WIDEST
 from dpreg.estimation.planning.planned import Planned
 from dpreg.estimation.planning.power import LEVEL, exact_error, least_effect, power_of
 
-# Below this share with a standard error nothing is learned; above the second, a release is almost
+# Below this share with a standard error a fit is useless; above the second, a release is almost
 # certain.
 _HALF, _ALWAYS = 0.5, 0.99
 _NEARLY_SURE = 0.999
@@ -53,22 +53,24 @@ class Plan(Planned):
         Units and regressors.
     eps, delta : float
     method : str
-        The one asked about, or the one that ``method="auto"`` takes.
+        The method asked for, or the one that ``method="auto"`` chooses.
     released : float
-        Probability that a coefficient is released with a standard error.  For ``"tukey"`` that
-        of a release; the others may release some coefficients without a standard error.
+        Probability that a coefficient is released with a standard error.  For ``"tukey"`` it is the
+        probability of a release; other methods may release some coefficients without a standard
+        error.
     declined : float
         Probability that nothing is released.
     width : float
-        Its standard error, and so its interval, relative to the fit without privacy.
+        Standard error of a coefficient, and so the width of its interval, relative to the fit
+        without privacy.
     loss : float
         Expected loss in prediction, as a share of the explained variance, of fits with
         ``inference=False``; of families with a link, of the explained deviance.
     least_n : int or None
-        Fewest units with which the plan works at this eps: `released` at least 0.9,
-        standard errors at most 3 times those without privacy.  None: more than 10^9.
+        Smallest number of units that is enough at this eps: `released` is at least 0.9 and standard
+        errors are at most 3 times those without privacy.  None: more than 10^9.
     least_eps : float or None
-        Least eps with which it works for n units.  None: more than 500.
+        Smallest eps that is enough for n units.  None: more than 500.
     effect : float or None
         Standardised slope that is detected: see `dp_plan`.  None: no slope is detected with this
         power, or `family` is not of linear models.
@@ -162,7 +164,7 @@ def _finding(plan: Plan) -> str:
     """Return what the plan says about inference, in a sentence."""
     missing = f"has no standard error with probability {1 - plan.released:.2g}"
     if _nothing(plan):
-        return f"Nothing would be learned at this size: a slope {missing}. {plan._enough()}"
+        return f"This is too small for inference: a slope {missing}. {plan._enough()}"
     if plan.power is None:
         return f"Standard errors are about {plan.width:.3g} times those of {plan.model.exact}."
     if plan.effect is None:

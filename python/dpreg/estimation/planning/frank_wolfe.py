@@ -27,7 +27,7 @@ class Screen:
     Parameters
     ----------
     rule : {"rnm", "adp"}
-        ``"rnm"``: at most one coordinate an iteration, drawn among all with a dummy.
+        ``"rnm"``: at most one coordinate per iteration, drawn among all coordinates and a dummy.
         ``"adp"``: every coordinate is tested at every iteration, at sqrt(d) times the noise.
     share : float, default 0.25
         Share of the zCDP budget.

@@ -57,13 +57,13 @@ class ModelPlan(Planned):
     solved: str
     # Smallest effect that a fit without privacy detects with this power.
     exact_effect: float | None
-    # Fewest units with which the plan works at this eps: `released` at least 0.9, standard errors
-    # at most 3 times those without privacy.  None: more than 10^9 units, or events.
+    # Smallest number of units that is enough at this eps: `released` is at least 0.9, and standard
+    # errors are at most 3 times those without privacy.  None: more than 10^9 units, or events.
     least_n: int | None
-    least_eps: float | None  # Least eps with which it works.  None: more than 500.
+    least_eps: float | None  # Smallest eps that is enough.  None: more than 500.
     classes: int | None = None  # Of a response.
     treated: float | None = None  # Share of units, for effects of a treatment.
-    events: int | None = None  # For survival, persons with an event: they decide what is learned.
+    events: int | None = None  # For survival, persons with an event.
     event_rate: float | None = None
 
     @property
@@ -73,7 +73,7 @@ class ModelPlan(Planned):
 
     @property
     def deciding(self) -> int:
-        """The number of units that decide: of survival, events."""
+        """The number that determines accuracy: of units or, for survival, of events."""
         return self.n if self.events is None else self.events
 
     @property
@@ -184,12 +184,12 @@ class Study:
         if not isinstance(of, HazardModel):
             return n
         if n is not None and self.events is not None:
-            problem = ("and ", Argument("n"), " say the same, with ", Argument("event_rate"))
+            problem = ("cannot be used together with ", Argument("n"))
             raise ArgumentError("events", problem, leave_out("n"), leave_out("events"))
         if n is None:
             return None if self.events is None else count("events", self.events)
         if self.event_rate is None:
-            needed = ("is needed with ", Argument("n"), ": events decide")
+            needed = ("is needed with ", Argument("n"), ", because the number of events matters")
             raise ArgumentError("event_rate", needed, write("event_rate", 0.3))
         return max(1, round(count("n", n) * of.rate))
 

@@ -32,18 +32,18 @@ def dp_plan(
     classes: int | None = None,
     treated: float | None = None,
 ) -> Plan | ModelPlan:
-    """Say what to expect of a private regression, and which slopes it detects.
+    """Compute the expected accuracy of a private regression, and which slopes it detects.
 
     With `n` and `eps`, a plan has the smallest slope that is detected with `power`, or the power
-    for a slope of size `effect`.  With `effect` and `power`, leave out `n` or `eps`: the plan is
-    for the smallest one that is enough.
+    for a slope of size `effect`.  With `effect` and `power` but without `n` (or `eps`), it has the
+    smallest `n` (or `eps`) that is enough.
 
     Parameters
     ----------
     n : int, optional
-        Number of units, as far as it is public: a guess will do.
+        Number of units.  It must be public; a guess is enough.
     d : int
-        Number of regressors, each level of a category but the first counting as one.
+        Number of regressors; a category with 8 levels counts as 7.
     eps : float, optional
     delta : float
         As in `dp_lm`.
@@ -55,8 +55,8 @@ def dp_plan(
         Probability that a slope of this size is significantly different from 0 in the two-sided 5%
         test; greater than 0.05 and less than 1.  If neither it nor `effect` is given, 0.8.
     method : {"auto", "tukey", "adassp", "boosted_adassp", "moments"}
-        ``"moments"``: any one model out of a release of `dp_moments` with d + 1 columns.  A plan
-        with eps / 5 says what each of five calls of `dp_lm` would give instead.
+        ``"moments"``: any one model from a release of `dp_moments` with d + 1 columns.  To compare
+        with five calls of `dp_lm`, plan one with eps / 5.
     family : str or Family, default "gaussian"
         As in `dp_glm`; the others than ``"gaussian"`` are fitted by ``"boosted_adassp"``.
         ``"survival"`` plans `dp_survival`: then `effect` is the hazard ratio of one standard
@@ -68,7 +68,8 @@ def dp_plan(
     link : {"logit", "probit", "cloglog"}, optional
         As in `dp_glm`.
     events : int, optional
-        For survival, the number of events, which decides; or else give `n` and `event_rate`.
+        For survival, the number of events, which determines the accuracy; or give `n` and
+        `event_rate`.
     event_rate : float, optional
         For survival, the share of persons with an event; with `events` 0.5 by default.
     classes : int, optional
@@ -88,12 +89,12 @@ def dp_plan(
 
     Notes
     -----
-    Interpolates the tables that ship with the package; see `auto`, `tabulated` and `tukey` in
-    `dpreg.estimation.planning`.  No data, so no budget.
+    Plans interpolate tables that come with the package; see `auto`, `tabulated` and `tukey` in
+    `dpreg.estimation.planning`.  No data are used, so no budget is spent.
 
-    The test has the power of a normal estimate whose standard error is `width` times that of least
-    squares, where the slope is released.  Widths of default fits to regressors and errors that are
-    roughly normal are right to about 15%.  If a regressor is correlated with the others, its slope
+    The power is that of a normal estimate whose standard error is `width` times that of least
+    squares, if the slope is released.  For regressors and errors that are roughly normal, widths of
+    default fits are accurate to about 15%. If a regressor is correlated with the others, its slope
     has a larger standard error, by the root of its variance inflation factor: divide `effect` by
     it.
 
@@ -108,8 +109,8 @@ def dp_plan(
     deviation of a covariate; for a binary covariate that a share s of persons has, `effect` is the
     hazard ratio to the power sqrt(s (1 - s)).
 
-    Widths of classes and treatment effects come from tables at eps = 1.  In 27 other settings real
-    ones were 0.77 to 1.04 times as large.
+    Widths for classes and treatment effects come from tables at eps = 1.  In 27 other settings
+    actual widths were 0.77 to 1.04 times as large.
 
     Classes are equally frequent, and slopes are small.  Without privacy a slope then has the
     standard error sqrt(3 / (n (1 - 1 / K^2))) for K ordered classes and sqrt(2 K / n) for one class

@@ -24,7 +24,7 @@ from dpreg.privacy.gdp import gdp_mu
 
 # Of the hazards of the table.
 INTERVALS = 6
-_SLOPE = "that of one standard deviation of a regressor, which is not correlated with the others"
+_SLOPE = "for one standard deviation of a regressor that is not correlated with the others"
 # Of all tables.
 _EPS, _DELTA = 1.0, 1e-5
 # Medians of simulated widths may lie below this by chance.
@@ -146,7 +146,7 @@ class EffectModel(Tabulated):
     of_effects: ClassVar[str] = "treatment effect, in residual standard deviations"
     meaning: ClassVar[str] = (
         "An effect is in standard deviations of the residuals of the outcome, and the same for "
-        "all; treatment does not depend on the regressors."
+        "all units; treatment does not depend on the regressors."
     )
     axes: ClassVar[tuple[str, ...]] = ("d", "treated")
 

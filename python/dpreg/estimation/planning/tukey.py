@@ -25,14 +25,14 @@ from dpreg.estimation.planning.grids import gridded, read_table
 
 # Real models are less regular than the Gaussian ones of the table.
 _SAFETY = 1.2
-# Rows of a batch beyond those a fit takes up, below which spreads are not told.
+# Rows of a batch beyond those that a fit uses, below which scales are not estimable.
 _LEAST_SPARE = 2.0
 # Multiples of the least number of models that are compared.
 _MULTIPLES = np.geomspace(1.0, 10.0, 41)
 
 
-# A very noisy count may ask for more memory than there is, and for minutes to fill it; where
-# it says nothing at all, less will do.
+# A very noisy count may require more memory than there is, and minutes to fill it; if it is mostly
+# noise, less is enough.
 _MOST_UNITS, _MOST_OF_NOISE, _NOISY = 2**26, 2**20, 1e-5
 
 
@@ -48,7 +48,7 @@ class TukeyPlan:
     # models, batch: how many models, and how many units each may have.
     models: int
     batch: int
-    depth: int  # Least depth of a released point.
+    depth: int  # Smallest depth of a released point.
     # epsilon_test, epsilon_sample: they add up to the epsilon of the plan.
     epsilon_test: float
     epsilon_sample: float
@@ -215,7 +215,7 @@ _TAIL = (0.9, 0.75, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.075, 0.05, 0.04, 0.03, 0.02
          0.005, 0.002, 0.001)  # fmt: skip
 
 
-# Numbers of models are few, and those of most fits of a process the same: 50 ms of each.
+# Few different numbers of models occur in a process; each takes 50 ms.
 @lru_cache(maxsize=64)
 def release_law(
     models: int, dimension: int, epsilon: float, depth: int, *, shallowest: bool = False

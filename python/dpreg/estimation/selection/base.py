@@ -155,7 +155,7 @@ class FirstStage:
     kept: int  # How many terms the regression gets.
     epsilon: float  # What the selection spends.
     epsilon_fit: float  # What is left for the regression.
-    # Chance of a unit to be used for the selection, and not for the regression.
+    # Probability that a unit is used for the selection instead of the regression.
     split: float | None = None
 
     @property
@@ -194,7 +194,7 @@ class FirstStage:
         chosen = f"{', '.join(names)} {verb} selected privately"
         if self.split is None:
             return (
-                f"{chosen} from the same data; standard errors and intervals are conditional on "
+                f"{chosen} from the same data; standard errors and intervals do not account for "
                 "the selection"
             )
         return (

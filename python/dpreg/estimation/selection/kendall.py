@@ -40,10 +40,10 @@ _RANGES = {
 class DPKendall(Selector):
     """Options of DPKendall (Dick et al., 2023), all public.
 
-    k rounds; each draws a term by its Kendall correlation with the response less its mean
-    correlation with the terms chosen so far.  Only the order of values is used, so no
-    bounds are needed and monotone transforms of a column change nothing.  The correlation of a
-    term of several columns, such as a factor, is the largest of its columns.
+    Each of k rounds draws a term by its Kendall correlation with the response minus its mean
+    correlation with the terms chosen so far.  Only the order of values is used, so no bounds are
+    needed and monotone transforms of a column change nothing.  The correlation of a term of several
+    columns, such as a factor, is the largest of its columns.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class DPKendall(Selector):
         Gumbel noise of scale 2.5 / eps_round in the first round and 5 / eps_round later, or
         3 and 6 as printed.  Both are private; the second is noisier.
     max_rows : int, default 1
-        Rows that a protected unit may give, when ``unit=`` names one; of units with more, that
-        many are drawn.  Noise grows with it.
+        Maximum number of rows per unit, with ``unit=``; units with more rows are sampled.  Noise
+        increases with it.
 
     Privacy
     -------

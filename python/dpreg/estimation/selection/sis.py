@@ -57,8 +57,8 @@ class DPSIS(Selector):
     share : float, default 0.05
         Share of eps that the selection gets inside ``dp_lm``.
     max_rows : int, default 1
-        Rows that a protected unit may give, when ``unit=`` names one; of units with more, that
-        many are drawn.  Noise grows with it.
+        Maximum number of rows per unit, with ``unit=``; units with more rows are sampled.  Noise
+        increases with it.
 
     Privacy
     -------
@@ -147,7 +147,7 @@ class DPSIS(Selector):
                 score=_SCORE,
                 scale=1 / rate,
                 margin=None,
-                reading="with gamma = 0 no lead guarantees that the term in place k is selected.",
+                reading="with gamma = 0 no lead guarantees that the k-th term is selected.",
             )
         sets = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
         return clarity_of(

@@ -40,21 +40,21 @@ class TwoStage(Selector):
     the largest coefficients, that of a term being the largest of its columns in standard
     deviations; k terms are peeled from the votes.
 
-    A term can have one vote of each model, and the noise of each of k rounds has scale 2 k / eps:
-    with eps for the selection below about 2 k (log(d) + 3) / sqrt(n) no lead can exceed the
-    noise, whatever the data, and a note says so.  More models do not help, because each then has
-    fewer rows.  `DPKendall`, whose scores grow with n, still detects correlations of
-    10 k (log(d) + 3) / (n eps).
+    A term gets at most one vote from each model, and the noise of each of k rounds has scale 2 k /
+    eps.  If the eps of the selection is below about 2 k (log(d) + 3) / sqrt(n), no lead can exceed
+    the noise, whatever the data, and a note says so.  More models do not help, because each then
+    has fewer rows.  `DPKendall`, whose scores grow with n, still detects correlations of 10 k
+    (log(d) + 3) / (n eps).
 
     Parameters
     ----------
     models : int, optional
         How many fits.  Default: the root of the noisy number of units.
     penalty : float, default 0.1
-        Of the Lasso on columns and response brought to variance 1 within a batch.
+        Penalty of the Lasso, for columns and response scaled to variance 1 within a batch.
     partition : {"slots", "independent"}
-        How units come to batches: a random injection into batches of equal size, or each
-        unit by itself.
+        Assignment of units to batches: a random injection into batches of equal size, or
+        independently for each unit.
     count_share : float, default 0.1
         Share of the epsilon of the selection for the noisy number of units.
     share : float, default 0.05
@@ -146,8 +146,8 @@ class TwoStage(Selector):
 class SubLasso(TwoStage):
     """Options of SubLasso (Dick et al., 2023, Algorithm 2), all public.
 
-    As `TwoStage`, with as many models as batches of k, or of d, units allow.  Batches of a few
-    units say little: with k below about 5 `TwoStage` or ``batch="d"`` is better.
+    As `TwoStage`, with as many models as there are batches of k, or of d, units.  Batches of a few
+    units contain little information: with k below about 5 `TwoStage` or ``batch="d"`` is better.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ def _notes(models: int, batch: int, d: int, margin: float) -> Iterator[str]:
     yield f"{counted(models, 'model')} of up to {counted(batch, 'unit')} each voted"
     if batch <= d:
         yield (
-            f"a fit of so few units says little of {counted(d, 'candidate')}; use 'kendall' or "
-            "fewer models"
+            f"a fit to so few units contains little information on {counted(d, 'candidate')}; use "
+            "'kendall' or fewer models"
         )
     if margin > models:
         yield (

@@ -1,1 +1,1 @@
-"""What R calls: plain values."""
+"""Entry points for the R package; arguments and results are plain values."""

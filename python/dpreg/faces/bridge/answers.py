@@ -1,4 +1,4 @@
-"""What R is answered: releases as plain values, and what it asks of them later.
+"""Results for R: releases as plain values, and later questions about them.
 
 R keeps a release as JSON beside its own numbers; what it asks is computed here from that, and
 costs nothing.

@@ -1,4 +1,4 @@
-"""What R calls: plain values in, plain values out, never an exception.
+"""Entry points for R: plain values in, plain values out, never an exception.
 
 Only str, float, int, bool, None, lists, dicts and bytes cross the border, because the
 converters of reticulate and rpy2 change missing values, numpy arrays and data frames
@@ -87,7 +87,7 @@ def _payer(request: Sent) -> Payer | None:
 
 
 def _shown(show: Callable[[str], Any] | None) -> AbstractContextManager[None]:
-    """Tell a function of R how far releases have come."""
+    """Pass the progress of releases to a function of R."""
     if show is None:
         return nullcontext()
 

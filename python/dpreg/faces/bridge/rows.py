@@ -1,4 +1,4 @@
-"""How R hands over rows: columns of a data frame, or files that are read here, block by block.
+"""Rows from R: columns of a data frame, or files that are read here, block by block.
 
 R evaluates its own formulas.  For files it is told the types of the columns first; when the budget
 has been charged, it gets block after block of those that the formula reads, and makes columns of

@@ -48,7 +48,8 @@ def audit(
 ) -> int:
     """Check the privacy claims of this installation.
 
-    The exit code is 1 if one is broken.  A replay that is interrupted reports the pairs until then.
+    The exit code is 1 if a claim is broken.  An interrupted replay reports the pairs completed so
+    far.
     """
     if replay:
         for name, used in (("--full", full), ("--black-box", black_box)):

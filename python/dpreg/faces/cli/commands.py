@@ -1,4 +1,4 @@
-"""All commands, and what their exit codes say."""
+"""All commands, and the meaning of their exit codes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ know_options(dpreg)
 
 
 def _hint(error: click.NoSuchOption) -> None:
-    """Say what an option of another package, or of Python, is called here."""
+    """Return the name that an option of another package, or of Python, has here."""
     known = [] if error.ctx is None else [str(option.name) for option in error.ctx.command.params]
     name = error.option_name.lstrip("-").replace("-", "_")
     advice = meant_by(name, known)

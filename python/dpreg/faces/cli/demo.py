@@ -1,4 +1,4 @@
-"""What a newcomer sees first."""
+"""The demonstration for newcomers."""
 
 from __future__ import annotations
 

@@ -147,8 +147,8 @@ _FITTING: tuple[Callable[..., Any], ...] = (
     click.option("--diagnostics/--no-diagnostics", default=False,
                  help="Also release counts of residuals.  [default: no]"),
     *shared("alpha"),
-    option("start", str, metavar="FILE", text="Fit or moments that --json wrote, of the same "
-           "formula; their scales cost nothing."),
+    option("start", str, metavar="FILE", text="Fit or moments of the same formula, "
+           "written by --json; their scales cost nothing."),
     *shared("memory"),
 )  # fmt: skip
 

@@ -44,7 +44,7 @@ def plan(as_json: bool, **given: Any) -> int:
     """Plan a fit before any data are read: which slopes it detects.
 
     Without --effect and --power the plan shows the smallest slope that is detected with power 0.8.
-    With both, leave out --n or --eps: the plan shows the smallest value that is enough.
+    With both but without --n (or --eps), it shows the smallest --n (or --eps) that is enough.
     """
     found = dpreg.dp_plan(**given)
     print(found.to_json() if as_json else found)
@@ -68,7 +68,7 @@ def predict(
 ) -> int:
     """Predict the rows of a Parquet file with a saved fit.
 
-    FIT is a file that dpreg fit --json wrote; NEW is the path of the Parquet file, whose rows are
+    FIT is a file written by dpreg fit --json; NEW is the path of the Parquet file, whose rows are
     not protected.
     """
     needs_writable(out, "--out")
@@ -99,7 +99,7 @@ def _read(path: str, data: str) -> dpreg.DPResults:
     try:
         return next(of_classes, dpreg.DPResults).from_json(text)
     except ValueError as error:
-        wanted = "give a file that dpreg fit --json wrote"
+        wanted = "give a file written by dpreg fit --json"
         raise ArgumentError("FIT", f"{path!r} does not hold a fit: {error}", wanted) from None
 
 
@@ -116,7 +116,7 @@ def _read(path: str, data: str) -> dpreg.DPResults:
 def lm(path: str, formula: str, instruments: str | None, alpha: float, **files: Any) -> int:
     """Fit a linear regression to saved moments, at no further cost.
 
-    MOMENTS is a file that dpreg moments --json wrote; FORMULA has columns of it.
+    MOMENTS is a file written by dpreg moments --json; FORMULA uses its columns.
     """
     outputs = Outputs.of(files)
     if "~" in path and "~" not in formula:

@@ -27,7 +27,7 @@ from dpreg.faces.cli.words import in_shell
     *shared("cuts", "start"),
     option("strata", str, "Column whose public levels have baseline hazards of their own.",
            metavar="COLUMN"),
-    option("time-varying", str, "Terms whose effect may change with time, with a test of that.",
+    option("time-varying", str, "Terms whose effect may change with time, which is tested.",
            metavar="TERM,TERM,...", callback=names),
     *shared("weights", "weight_limit"),
     click.option("--exp/--no-exp", default=False, help="Show hazard ratios.  [default: no]"),
@@ -55,11 +55,11 @@ def survival(given: dict[str, Any], outputs: Outputs) -> int:
     option("max-rows", int, "Maximum number of rows used per unit.", default=1),
     *shared("budget", "stratum", "rng", "alpha"),
     click.option("--simultaneous", is_flag=True, help="Limits for all times of a group together."),
-    click.option("--concordance", is_flag=True, help="Print the concordance of groups, whose "
-                 "levels are from the least risk to the most."),
-    option("event-cuts", click.IntRange(1), metavar="COUNT", text="Last print cuts for `dpreg "
-           "survival`, at most so many, between which there are about equally many events; "
-           "--quiet prints nothing else."),
+    click.option("--concordance", is_flag=True, help="Print the concordance of groups whose "
+                 "levels are in order of increasing risk."),
+    option("event-cuts", click.IntRange(1), metavar="COUNT", text="Finally print cuts for `dpreg "
+           "survival`, at most COUNT, that divide the events about evenly; with --quiet print "
+           "nothing else."),
 )  # fmt: skip
 def curve(given: dict[str, Any], outputs: Outputs) -> int:
     """Estimate survival curves by group, with a log-rank test.
@@ -132,7 +132,7 @@ def multinomial(given: dict[str, Any], outputs: Outputs) -> int:
     option("method", click.Choice(["aipw", "regression", "difference"]), default="aipw",
            text="Doubly robust scores, models of the outcome, or difference in means."),
     option("family", click.Choice(["gaussian", "binomial"]), default="gaussian",
-           text="Of the outcome; binomial: a difference of risks."),
+           text="Family of the outcome; binomial gives a difference of risks."),
     option("propensity", float, "Public probability of the treatment in a randomised trial.",
            metavar="P"),
     option("overlap", str, "Public limits of estimated probabilities of the treatment.",
@@ -154,7 +154,7 @@ def effect(given: dict[str, Any], outputs: Outputs) -> int:
 )
 @fitting()
 def moments(given: dict[str, Any], outputs: Outputs) -> int:
-    """Release the moments that any number of regressions need.
+    """Release moments for any number of regressions.
 
     FORMULA names the columns, as in '~ price + carat + cut'; DATA is the path of a Parquet file.
     Regressions are then fitted by dpreg lm.
@@ -180,7 +180,7 @@ def block_test(given: dict[str, Any], outputs: Outputs) -> int:
     """Test any hypothesis that has a p-value, by blocks of rows.
 
     STATISTIC is MODULE:FUNCTION, a Python function of a pandas data frame that returns a p-value;
-    DATA is the path of a Parquet file.  MODULE is looked for in this folder too.
+    DATA is the path of a Parquet file.  MODULE is also searched for in the current folder.
     """
     given["statistic"] = function_of(given["statistic"])
     return release_and_tell(dpreg.dp_test, given, outputs, "testing blocks")

@@ -1,4 +1,4 @@
-"""What commands that make a release have in common: what is asked, who pays, where it goes."""
+"""What commands that make a release have in common: arguments, budget and output."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def stratum_of(budget: dpreg.Budget, path: str, typed: str) -> StratumBudget:
 _OPTIONS = {
     "eps": option("eps", float, "Privacy parameter epsilon.", required=True),
     "delta": option(
-        "delta", float, "Privacy parameter delta.  [default: 1e-5; with --budget, as large a "
+        "delta", float, "Privacy parameter delta.  [default: 1e-5; with --budget, the same "
         "share of its delta as --eps is of its eps; 0 to select terms]"),
     "unit": option("unit", str, "Column that names the protected unit.", metavar="COLUMN"),
     "budget": option("budget", str, "Budget to charge (see dpreg budget new).", metavar="FILE"),
@@ -203,7 +203,7 @@ def read_saved(path: str, argument: str, read: Callable[[str], T], what: str, co
         return read(text)
     except ValueError as error:
         problem = f"{path!r} does not hold {what}: {error}"
-        raise ArgumentError(argument, problem, f"give a file that {commands} wrote") from None
+        raise ArgumentError(argument, problem, f"give a file written by {commands}") from None
 
 
 def number(text: str) -> int | float | str:

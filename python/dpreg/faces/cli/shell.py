@@ -113,7 +113,7 @@ class Outputs:
         return cls(**{name: given.pop(name) for name in ("json", "html", "latex", "quiet")})
 
     def tell(self, result: Any, summary: Any, code: int) -> int:
-        """Write and print what was paid for: whatever fails, nothing of it is lost."""
+        """Write and print what was paid for; if one output fails, the others are still made."""
         document, failures, piped = result.to_json(), [], False
         for name, text in (("json", lambda: document), ("html", summary.as_html),
                            ("latex", summary.as_latex)):  # fmt: skip
@@ -196,7 +196,7 @@ def working(text: str) -> Iterator[None]:
 def release_and_tell(
     call: Callable[..., Any], given: dict[str, Any], outputs: Outputs, doing: str = "fitting"
 ) -> int:
-    """Make a release, and say what came of it.
+    """Make a release, and print its outcome.
 
     given: arguments of `call`; ``alpha`` and ``exp``, if they are there, are those of the table.
     """

@@ -1,4 +1,4 @@
-"""Plots of what was released or planned: a leaf, which nothing but interfaces imports.
+"""Plots of released and planned numbers; only interfaces import this package.
 
 Results, plans and budgets have `plot` methods that find a plot in its module by its name; several
 fits are drawn by a function.

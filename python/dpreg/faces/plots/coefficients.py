@@ -31,9 +31,10 @@ def plot_coefficients(
     """Draw coefficients with intervals: what sampling alone would have, and all of it.
 
     Without `terms` intercepts are left out if there are others.  Coefficients are divided by their
-    standard error, so that columns in any unit share an axis; a line at 0 is no effect, an arrow
-    leads to what is too far out.  Their values are on the right.  If all are too far out, intervals
-    are drawn around the estimates.  Without standard errors coefficients are drawn as they are.
+    standard error, so that columns in any unit share an axis; a line at 0 marks no effect, and an
+    arrow points to coefficients beyond the axis.  Their values are on the right.  If all are beyond
+    the axis, intervals are drawn around the estimates.  Without standard errors coefficients are
+    drawn in their own units.
     """
     table = fit.tidy(alpha)
     if terms is None:
@@ -119,7 +120,7 @@ def plot_effect(found: DPEffect, ax: Axes | None = None, alpha: float = 0.05) ->
 
 def _draw_parts(ax: Axes, place: Doubles, at: Doubles, whole: Doubles, inner: Doubles,
                 above: float = 1.0) -> None:  # fmt: skip
-    """Draw estimates with intervals of half these widths, and what the colours are."""
+    """Draw estimates with intervals of these half widths, and the legend of the colours."""
     for half, color, label in ((whole, TOTAL, "with privacy noise"),
                                (inner, SAMPLING, "sampling alone")):  # fmt: skip
         ax.hlines(place, at - half, at + half, color=color, linewidth=5, label=label)

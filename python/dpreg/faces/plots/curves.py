@@ -22,7 +22,7 @@ def plot_curve(
 ) -> Axes:
     """Draw survival by group as lines between the cuts, with bands, and numbers at risk below.
 
-    A group that is nowhere estimable has no band, which would be all of the plot.
+    A group that is not estimable anywhere has no band, since it would fill the plot.
     """
     table = curve.tidy(alpha, simultaneous=simultaneous)
     ax = new_axes(ax, 3.6 + 0.2 * len(curve.groups))

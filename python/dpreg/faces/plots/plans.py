@@ -1,4 +1,4 @@
-"""What a plan expects, against eps or the size of a slope; and what releases took of a budget."""
+"""Plots of plans, against eps or the size of a slope, and of the shares of a budget."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def plot_power(plan: Planned, ax: Axes | None = None) -> Axes:
 def plot_shares(
     labels: Sequence[str], shares: Sequence[float], of: str, title: str, ax: Axes | None = None
 ) -> Axes:
-    """Draw what each release took of a total, 1, one below the other, and what is left."""
+    """Draw the share of each release in a total of 1, one below the other, and what is left."""
     ax = new_axes(ax, 1.6 + 0.3 * min(len(labels), _MOST_BARS))
     left = max(0.0, 1.0 - math.fsum(shares))
     starts = np.cumsum([0.0, *shares])
