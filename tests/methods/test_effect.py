@@ -82,7 +82,7 @@ def test_regression_has_the_error_of_predictions_and_of_coefficients():
 def test_errors_of_scores_of_few_rows_are_those_of_the_rows():
     """Where norms of scores were not counted, they were 16% too small in the median."""
     ratios = []
-    for seed in range(12):
+    for seed in range(24):
         data = cohort(2000, seed)
         found = dpreg.dp_effect("y ~ a + b", data, 1.0, 1e-6, treatment="t", rng=seed)
         _, covariance = exact(data)

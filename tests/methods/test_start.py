@@ -109,7 +109,9 @@ def test_what_has_moved_is_found_at_little_cost(n, moved):
     assert len(notes) == (4 if n < 500 or not moved.startswith("errors") else 0)
     # Widths of small tables vary by more than that from fit to fit, with or without a start.
     assert n < 500 or np.median(wider) < 1.15
-    assert np.abs(off).max() < 5
+    # Some of these have no error.
+    assert np.isfinite(off).mean() > (0.8 if n < 500 else 0.99)
+    assert np.nanmax(np.abs(off)) < 5
 
 
 def test_columns_that_are_collinear_now_are_found():

@@ -45,11 +45,11 @@ from dpreg.estimation.releases.standardisation import Scales, Standardisation
 COMPOSITION = "Gaussian (GDP)"
 # Of the squared mu, for the vote on predictions.
 VOTE_SHARE = 0.01
-# If rows times the mu of 4% are fewer than the first, for a mean or with levels, or than the second,
-# matrices of rows, norms and products of scores would leave little for scores, and be imprecise.
-# With the first for all, errors of 21 models without levels, 1,000 rows, were 1.12 times as long and
-# .16 of coefficients blank, for .09. With the second for all, .906 for .961 of the intervals of
-# sixteen models with levels covered, and a mean of 1,000 delays was off by 5.6 errors.
+# If rows times the mu of 4% are fewer than the first, for a mean or with levels, or than the
+# second, matrices of rows, norms and products of scores would leave little for scores, and be
+# imprecise. With the first for all, errors of 21 models without levels, 1,000 rows, were 1.12 times
+# as long and .16 of coefficients blank, for .09. With the second for all, .906 for .961 of the
+# intervals of sixteen models with levels covered, and a mean of 1,000 delays was off by 5.6 errors.
 _FEW_OF_LEVELS, _FEW, _FEW_SHARE = 60.0, 35.0, 0.04
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 
