@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("coarse_losses")
+
 SCRIPTS = Path(__file__).parents[1] / "vignettes" / "reproductions"
 
 

@@ -145,8 +145,8 @@ def test_limits_of_groups_are_best_for_their_scores(mixed, mu):
     for chance, mask in zip(chances, [mask for part in parts for mask in part], strict=True):
         length = np.linalg.norm(unit[mask].mean(axis=0) - unit.mean(axis=0))
         events, others = (round(part * mask.sum()) for part in (chance, 1 - chance))
-        norms = length * np.repeat([1 - chance, chance], [events, others])
-        excess = np.maximum(norms - limits[:, None], 0).sum(axis=1)
+        norms = length * np.array([1 - chance, chance])  # of rows with an event, and of others
+        excess = np.maximum(norms - limits[:, None], 0) @ [events, others]
         best.append(limits[np.argmin((limits / mu) ** 2 + (0.7 * excess) ** 2)])
         longest = max(longest, length)
     assert abs(groups.limit(theta, mu) - max(best)) < 1.1 * longest / 64

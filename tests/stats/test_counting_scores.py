@@ -44,13 +44,11 @@ def walked(x, y, limit, weight=1.0):
         row *= min(1.0, 4.0 / np.linalg.norm(row))
         row *= weight
         mean = math.exp(min(max(THETA[0] + THETA[1] * slope + log_exposure, -20.0), 5.0))
-        parts = 20_000
-        for _ in range(parts):
-            further = score - row * (mean / parts)
-            if np.linalg.norm(further) > limit:
-                return score
-            score = further
-        score = score + events * row
+        path = score - np.arange(20_001)[:, None] * row * (mean / 20_000)
+        (outside,) = np.nonzero(np.linalg.norm(path[1:], axis=1) > limit)
+        if len(outside):
+            return path[outside[0]]
+        score = path[-1] + events * row
         if np.linalg.norm(score) > limit:
             return score * (limit / np.linalg.norm(score))
     return score

@@ -15,6 +15,7 @@ _LEAST, _MOST = -4.0, 18 * math.log(2)
 _NONE = 1e-3
 
 
+@lru_cache(maxsize=256)
 def sampled_epsilon(
     multiplier: float,
     rate: float,
