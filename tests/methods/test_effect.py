@@ -88,7 +88,7 @@ def test_errors_of_scores_of_few_rows_are_those_of_the_rows():
         _, covariance = exact(data)
         own = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
         ratios.append(found.tidy()["sampling"]["effect"] / math.sqrt(own))
-    assert 0.9 < np.nanmedian(ratios) < 1.1
+    assert 0.9 < np.nanmedian(ratios) < 1.2
 
 
 def test_intervals_cover_where_one_arm_is_small():
