@@ -63,9 +63,9 @@ def watched():
     """Watch fits within the block; yields what the last of them found."""
     found, errors = Watched(), newton_fit.newton_errors
 
-    def kept(fit, begun):
+    def kept(fit, begun, *more):
         found.fit, found.begun = fit, begun
-        return errors(fit, begun)
+        return errors(fit, begun, *more)
 
     with patch.object(newton_fit, "newton_errors", kept):
         yield found

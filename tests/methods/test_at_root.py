@@ -95,11 +95,11 @@ def test_noise_along_many_directions_is_not_taken_for_little_curvature(width, fl
 def test_the_curvature_of_a_family_is_no_more_doubted_along_a_way_in_more_coordinates(
     d, monkeypatch
 ):
-    def seen(of, begun, real=fit.newton_errors):
+    def seen(of, *more):
         paths.append(of.path)
-        return real(of, begun)
+        return real(of, *more)
 
-    paths = []
+    paths, real = [], fit.newton_errors
     monkeypatch.setattr(fit, "newton_errors", seen)
     rng = np.random.default_rng(d)
     X = rng.standard_normal((4_000, d))
@@ -140,9 +140,9 @@ def test_a_unit_moves_it_by_its_sensitivity_at_most():
 
 
 def test_errors_of_a_spline_are_those_of_its_end_where_hardly_any_row_has_an_event(monkeypatch):
-    def begun(of, start, real=fit.newton_errors):
+    def begun(of, start, *more):
         seen.append(start.design)
-        return real(of, start)
+        return real(of, start, *more)
 
     def ratios(seed):
         """Errors of coefficients over those without noise."""
@@ -156,7 +156,7 @@ def test_errors_of_a_spline_are_those_of_its_end_where_hardly_any_row_has_an_eve
         exact = sm.Logit(response, sm.add_constant(X)).fit(disp=0, cov_type="HC0")
         return found.bse.to_numpy()[1:] / exact.bse[1:]
 
-    seen = []
+    seen, real = [], fit.newton_errors
     monkeypatch.setattr(fit, "newton_errors", begun)
     assert all(0.8 < ratio < 1.25 for seed in range(3) for ratio in ratios(seed))
     monkeypatch.setattr(fit, "is_flatter", lambda rounds: False)

@@ -10,7 +10,7 @@ import dpreg
 from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.inference.covariance import hidden_note
-from dpreg.estimation.newton.levels import beginning
+from dpreg.estimation.newton.levels import beginning, beside_left_out
 from dpreg.estimation.releases.rows import standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
@@ -27,8 +27,15 @@ def table(shares, rng):
     )
 
 
-def begun(shares, X, *, precision=np.inf, small=False):
+def begun(shares, X, *, small=False, **known):
     """Return coordinates, and standardised rows."""
+    terms, scales, units = standardised(shares, X, **known)
+    rows = np.column_stack([np.ones(len(X)), (X - units.centre) / units.scale])
+    return beginning(terms, scales, units, small=small), rows
+
+
+def standardised(shares, X, *, precision=np.inf):
+    """Return terms, scales and units."""
     k = len(shares) - 1
     names = ("x", *(f"g{j}" for j in range(k)))
     terms = Terms(
@@ -44,9 +51,7 @@ def begun(shares, X, *, precision=np.inf, small=False):
         given=np.ones(k + 2, dtype=bool), spread=spread, seen=np.ones(k + 2, dtype=bool),
         response_found=True, units=float(len(X)),
     )  # fmt: skip
-    units = standard_units(scales, intercept=True)
-    rows = np.column_stack([np.ones(len(X)), (X - units.centre) / units.scale])
-    return beginning(terms, scales, units, small=small), rows
+    return terms, scales, standard_units(scales, intercept=True)
 
 
 @pytest.mark.parametrize(
@@ -101,16 +106,16 @@ def test_what_is_not_told_of_levels_is_not_told_of_any_class():
     shares = (0.7, 0.299, 0.001)
     found, _ = begun(shares, table(shares, np.random.default_rng(3)), precision=1 / 0.002)
     blocks, beside = found.of_blocks(np.eye(2)), found.beside(1.0, np.eye(2))
-    for made, left_out in ((blocks, 2), (beside, 1)):
-        assert made.change.shape[1] + left_out == len(made.change)
-        # Of each level, and of a slope beside it.
-        assert made.unseen.shape == (len(made.change), 2 * left_out)
+    for made, unseen in ((blocks, 2), (beside, 1)):
+        assert made.unseen.shape == (len(made.change), unseen)
+        assert made.change.shape[1] + unseen == len(made.change)
 
 
 @pytest.mark.parametrize("shares", [(0.7, 0.299, 0.001), (0.001, 0.7, 0.299), (0.3, 0.699, 0.001)])
 def test_a_level_that_is_not_told_is_as_others_are_on_average(shares):
     X = table(shares, np.random.default_rng(3))
     found, rows = begun(shares, X, precision=1 / 0.002)
+    assert found.unseen.shape[1] == 1
     rare = int(np.flatnonzero(np.isclose(shares, 0.001))[0])
     has = X[:, rare] == 1 if rare else ~X[:, 1:].any(axis=1)
     # Left out, it has an effect on its rows, and none on others but by the mean: of a mean square
@@ -120,9 +125,18 @@ def test_a_level_that_is_not_told_is_as_others_are_on_average(shares):
     told = (rows @ found.change)[:, 2:]
     np.testing.assert_allclose(told[has], 0.0, atol=1e-2)
     assert np.abs(effect @ told).max() / N < 1e-4
-    # Where the mean of a regressor there is .3 deviations from that of all, its slope has so much.
-    slope = found.unseen[:, 1:]
-    np.testing.assert_allclose(rows @ slope, 0.3 * np.sqrt(0.001 + 0.002) * rows[:, [1]], atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.115])
+def test_slopes_have_some_of_the_effect_of_levels_that_are_left_out(noise):
+    """Of what explains all residuals, but is no more than three of their deviations."""
+    shares = (0.7, 0.298, 0.001, 0.001)
+    X = table(shares, np.random.default_rng(3))
+    found = beside_left_out(*standardised(shares, X, precision=1 / noise), small=False)
+    may_have = 0.001 + noise
+    few = 2 * min(may_have, (3 * may_have) ** 2)
+    np.testing.assert_allclose(found, 0.3 * np.sqrt(few) * np.eye(5)[:, [1]], rtol=1e-9)
+    assert not beside_left_out(*standardised(shares, X), small=False).any()
 
 
 def test_a_slope_beside_a_level_that_is_left_out_is_not_said_to_be_what_it_would_be_with_it():
@@ -136,7 +150,7 @@ def test_a_slope_beside_a_level_that_is_left_out_is_not_said_to_be_what_it_would
         data = pd.DataFrame({"y": y, "x": x, "g": pd.Categorical(level, ["a", "b", "few"])})
         fit = dpreg.dp_lm("y ~ x + g", data, 1.0, 1e-6, rng=seed)
         away.append((fit.params["x"] - 1) / fit.bse["x"])
-    assert np.nanmax(np.abs(away)) < 2.5
+    assert np.nanmax(np.abs(away)) < 3
 
 
 def test_without_noise_in_counts_nothing_is_doubted():
@@ -155,7 +169,7 @@ def test_in_a_small_study_levels_that_are_not_told_are_left_out_if_few_rows_have
 ):
     X = table(shares, np.random.default_rng(5))
     found, _ = begun(shares, X, precision=1 / noise, small=True)
-    assert (found.unseen.shape[1] > 0) == left_out
+    assert found.unseen.shape[1] == left_out
     if not left_out:
         np.testing.assert_array_equal(found.change, np.eye(4))
         assert not found.moments.levels.any()
@@ -172,8 +186,8 @@ def test_in_a_small_study_levels_that_are_not_told_are_left_out_if_few_rows_have
 def test_a_single_level_that_many_rows_may_have_is_not_left_out(shares, noise, left_out):
     """Rows of a unit count together: noise may be as large as the share of a common level."""
     found, _ = begun(shares, table(shares, np.random.default_rng(5)), precision=1 / noise)
+    assert found.unseen.shape[1] == left_out
     width = len(shares) + 1
-    assert found.unseen.shape == (width, left_out + (left_out > 0))
     assert found.change.shape == (width, width - left_out)
 
 

@@ -7,7 +7,7 @@ deviation 1.5 about 0 for a binomial response, half of which are 1, and of .7 ab
 one.  The median is that of responses as `auto.py` has them.  Standard errors are relative to those
 of maximum likelihood, of median regression, and of least squares for moments; the loss is
 the excess deviance as a share of what the regressors explain of it, and for linear predictors of a
-response as `auto.py` has it.
+response as `auto.py` has it.  Rows of binomial and Poisson responses were made last.
 """
 
 from __future__ import annotations

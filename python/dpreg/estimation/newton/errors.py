@@ -57,8 +57,11 @@ class Fit:
         return np.asarray(np.linalg.inv(curvature))
 
 
-def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
-    """Return the error of the coefficients in standard units."""
+def newton_errors(fit: Fit, begun: Standardised, beside: Doubles | None = None) -> EstimateError:
+    """Return the error of the coefficients in standard units.
+
+    beside: shape (w, m): what they may have of effects that were left out: see `beside_left_out`.
+    """
     found, n = fit.model.found, begun.scales.units
     way = found.change @ fit.path.inverse
     # Of what scores are added up, where rare levels are shorter.
@@ -72,7 +75,7 @@ def newton_errors(fit: Fit, begun: Standardised) -> EstimateError:
     return EstimateError(
         sampling=sampling,
         privacy=way @ fit.path.errors @ way.T + _slow(fit, way),
-        hidden=_hidden(fit.model, dispersion) + _unsettled(fit, dispersion),
+        hidden=_hidden(fit.model, beside, dispersion) + _unsettled(fit, dispersion),
         clipping=excess**2 * added @ added.T,
     )
 
@@ -87,7 +90,7 @@ def _doubted(fit: Fit) -> Doubles:
     return np.asarray(np.sqrt(1 + times * np.diag(fit.path.doubt.entries) / 2))
 
 
-def _hidden(model: Linearised, dispersion: float) -> Doubles:
+def _hidden(model: Linearised, beside: Doubles | None, dispersion: float) -> Doubles:
     """Return second moments of what unseen combinations of columns may do to coefficients.
 
     They are as large as would explain all residuals, or as coefficients that are, in deviations of
@@ -97,6 +100,8 @@ def _hidden(model: Linearised, dispersion: float) -> Doubles:
     unseen power.
     """
     unseen = model.found.unseen
+    if beside is not None:
+        unseen = np.column_stack([unseen, beside])
     lengths = np.linalg.norm(unseen, axis=0)
     response = max(model.scale**2, dispersion)
     most = np.minimum(dispersion, response / np.maximum(lengths, 1.0))

@@ -54,7 +54,7 @@ from dpreg.estimation.newton.curvature import (
 from dpreg.estimation.newton.errors import Fit, bent, newton_errors, with_products
 from dpreg.estimation.newton.first_counts import NORMS, asking, first_norms
 from dpreg.estimation.newton.groups import groups
-from dpreg.estimation.newton.levels import Beginning, beginning
+from dpreg.estimation.newton.levels import Beginning, beginning, beside_left_out
 from dpreg.estimation.newton.limits import Limits, of_few
 from dpreg.estimation.newton.linearised import (
     LEAST_RESIDUAL,
@@ -133,7 +133,10 @@ def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release |
             fit = _large(begun, model) if resumed is None else _resumed(begun, model)
     if fit is None:
         return begun.not_estimable()
-    error = straight = newton_errors(fit, begun)
+    beside = None
+    if begun.start is None and start is None:
+        beside = beside_left_out(begun.design.terms, begun.scales, units, small=small)
+    error = straight = newton_errors(fit, begun, beside)
     if not terms.family.standardised:
         error = bent(error, fit, begun)
     d = len(terms.regressors)

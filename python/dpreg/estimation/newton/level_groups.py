@@ -56,6 +56,12 @@ class LevelGroup:
         return self.share > _TOLD * self.noise
 
     @property
+    def left_out(self) -> Doubles:
+        """Shares of rows that may have each level that is not told."""
+        here = self.told
+        return np.maximum(self.share[~here], 0.0) + self.noise[~here]
+
+    @property
     def rough(self) -> Doubles:
         """By what share second moments may be wrong because values are not known."""
         return np.where(self.value == 1, 0.0, _ROUGH)

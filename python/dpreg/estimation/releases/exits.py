@@ -163,7 +163,7 @@ def about_events(exits: Doubles | Sums, deviation: float) -> tuple[str, ...]:
     if events.sum() <= least or censored > least:
         return ()
     return (
-        "no row that is censored before the last cut is visible; the event must be 0 or 1: if 2 is "
+        "noisy counts show no row censored before the last cut; the event must be 0 or 1: if 2 is "
         "the event, write Surv(time, status == 2)",
     )
 

@@ -87,7 +87,7 @@ def about_skewed(scales: Scales, units: StandardUnits, names: tuple[str, ...]) -
         return ()
     return (
         f"long tails: {', '.join(found)}; persons in the tail are censored early, so where the "
-        "logarithm of the hazard is not linear, coefficients are mainly those of other persons: "
+        "logarithm of the hazard is not linear, coefficients mainly describe the other persons: "
         f"try log({found[0]}), or levels",
     )
 
