@@ -103,7 +103,7 @@ _SAMPLED = "    scales = standardisation.release("
 _GRAM = "symmetric(label, rows.gram(), noise, mu)"
 _KEPT = 'globals().setdefault("_GRAMS", {}).setdefault(rows.width, rows.gram())'
 _SCORE = "rounds.rows.score(rounds.path.theta, rounds.limits.usual)"
-_GO = "rounds.go(rounds.limits.limit, _FIRST_OF_TWO * share, last=False)"
+_GO = "rounds.go(limit, part, last=last)"
 _LOG = "    import logging\n\n    logging.getLogger(__name__).warning("
 
 LEAKS = (
@@ -148,9 +148,9 @@ LEAKS = (
     ),
     Leak(
         "early stopping by an exact change",
-        newton, "newton_small", _GO,
-        f"{_GO}\n    if {_SCORE} > 0:\n        return",
-        f"{_GO}\n    if {OPEN}({_SCORE})[0] > 0:\n        return",
+        newton, "newton", _GO,
+        f"{_GO}\n        if {_SCORE} > 0:\n            return",
+        f"{_GO}\n        if {OPEN}({_SCORE})[0] > 0:\n            return",
     ),
     Leak(
         "reused noise",

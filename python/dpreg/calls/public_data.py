@@ -60,7 +60,7 @@ def public_start(
     Privacy
     -------
     guarantee : none; no noise is added.  **Never use private records here**: every fit that starts
-    from the result would reveal something about them.
+        from the result would reveal something about them.
 
     Examples
     --------
