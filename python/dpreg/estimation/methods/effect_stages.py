@@ -33,8 +33,8 @@ from dpreg.privacy.certificate import Part
 
 # Parts of the reserve for discrete noise: no call has more stages.
 _STAGES = 8
-# Mean scores need no matrix of rows, and norms show how skewed they are: with 60, as elsewhere,
-# errors of 2,000 scores were 16% too small.
+# Mean scores need no matrix of rows, and norms show how skewed they are: with 60, as for other
+# means, errors of 2,000 scores were 16% too small.
 _FEW_SCORES = 40.0
 # and a probability is seldom farther from its middle, in deviations of its linear predictor.
 _FARTHEST_CHANCE = 1.645
