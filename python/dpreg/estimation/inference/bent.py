@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import special
 
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import Family
@@ -13,7 +14,8 @@ _HALF = 1.96
 # Factors that are tried; where the largest of them is not enough, the coefficient is hidden.  With
 # equal ratios, of which the least was 1.005, a tenth of the sampling error was added for nothing.
 HIDDEN = 10.0
-_FACTORS = np.concatenate([[1.0], 1 + np.geomspace(1e-5, 2.2, 239), [HIDDEN]])
+_NEAR = np.geomspace(1e-5, 2.2, 239)
+_FACTORS = np.concatenate([1 / (1 + _NEAR[::-1]), [1.0], 1 + _NEAR, [HIDDEN]])
 # Means at linear predictors beyond this are as good as their limits.
 _MOST = 30.0
 # Steps are shortened along effects that are larger than this.  With 0, .44 of coefficients of
@@ -42,15 +44,19 @@ def bent_factors(
     values, shares, half = regressors.values, regressors.shares, _HALF * errors
     there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)
     error = (shares * values**2 * family.curvature(there)).sum(axis=0) * half
-    factors, ends, mean = np.ones_like(slopes), there, family.mean(there)
+    ends, mean, halves = there, family.mean(there), []
     for side in (-1.0, 1.0):
         moved = np.clip(there + side * _FACTORS[:, None, None] * half * values, -_MOST, _MOST)
         change = (family.mean(moved) - mean) * family.weight(moved)
         enough = side * (shares * values * change).sum(axis=1) >= error
         enough[-1] = True
-        longer = _FACTORS[enough.argmax(axis=0)]
-        ends = np.where(longer > factors, there + side * longer * half * values, ends)
-        factors = np.maximum(factors, longer)
+        halves.append(_FACTORS[enough.argmax(axis=0)])
+    longer = np.maximum(*halves)
+    side = np.where(halves[1] > halves[0], 1.0, -1.0)
+    ends = there + side * longer * half * values
+    tails = sum(special.ndtr(-_HALF * _FACTORS[:, None] / each) for each in halves)
+    both = _FACTORS[(tails <= 2 * special.ndtr(-_HALF)).argmax(axis=0)]
+    factors = np.where(longer < HIDDEN, np.maximum(both, 1.0), HIDDEN)
     told = (shares * family.curvature(np.clip(ends, -_MOST, _MOST), mean)) ** 2
     still = (told * values).sum(axis=0) / np.maximum(told.sum(axis=0), np.finfo(float).tiny)
     return factors, np.asarray(still)
