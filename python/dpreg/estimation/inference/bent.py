@@ -11,8 +11,7 @@ from dpreg.estimation.releases.two_values import TwoValues
 
 # Half the length of an interval, in standard errors.
 _HALF = 1.96
-# Factors that are tried; where the largest of them is not enough, the coefficient is hidden.  With
-# equal ratios, of which the least was 1.005, a tenth of the sampling error was added for nothing.
+# Factors that are tried; where the largest of them is not enough, the coefficient is hidden.
 HIDDEN = 10.0
 _NEAR = np.geomspace(1e-5, 2.2, 239)
 _FACTORS = np.concatenate([1 / (1 + _NEAR[::-1]), [1.0], 1 + _NEAR, [HIDDEN]])
@@ -28,35 +27,39 @@ _GROWN = 0.5
 def bent_factors(
     family: Family, centre: float, slopes: Doubles, regressors: TwoValues, errors: Doubles
 ) -> tuple[Doubles, Doubles]:
-    """Return the longer half of the interval from a score, over that of a straight line.
+    """Return the length of an interval from a score, over that of a straight line.
 
-    An interval has all values of a coefficient at which the score is no more than its
-    error.  Where means are near the end of their range the score falls ever more slowly, and
-    perhaps never so far: then the coefficient may be anything beyond.
+    The interval has all values of a coefficient at which the score is no more than its error.
+    Where means are near the end of their range the score falls ever more slowly, and perhaps never
+    so far: then the coefficient may be anything beyond.  An interval about the estimate has two
+    equal halves: they are so long that both of its ends together are missed as often as both ends
+    of that from the score.  With halves as long as the longer one, the noise said in logits of
+    1,000 to 100,000 rows at eps = 3 was 1.2 to 1.9 times as much, and .943 for .936 of intervals
+    covered.
 
     centre: linear predictor of the mean row.
     slopes, shape (w,).
     errors, shape (w,): standard errors of the slopes, if scores were straight lines.
-    Returns: factors, shape (w,): from 1 to 10; 10 stands for all that is longer than 3.2.
+    Returns: factors, shape (w,): from 1 to 10; 10 stands for all where one half is longer than 3.2.
         still, shape (w,): value of each regressor whose rows keep their predictor where the longer
             half ends: rows with the other value have flat scores there.
     """
     values, shares, half = regressors.values, regressors.shares, _HALF * errors
     there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)
     error = (shares * values**2 * family.curvature(there)).sum(axis=0) * half
-    ends, mean, halves = there, family.mean(there), []
+    mean, halves = family.mean(there), []
     for side in (-1.0, 1.0):
         moved = np.clip(there + side * _FACTORS[:, None, None] * half * values, -_MOST, _MOST)
         change = (family.mean(moved) - mean) * family.weight(moved)
         enough = side * (shares * values * change).sum(axis=1) >= error
         enough[-1] = True
         halves.append(_FACTORS[enough.argmax(axis=0)])
-    longer = np.maximum(*halves)
-    side = np.where(halves[1] > halves[0], 1.0, -1.0)
-    ends = there + side * longer * half * values
-    tails = sum(special.ndtr(-_HALF * _FACTORS[:, None] / each) for each in halves)
-    both = _FACTORS[(tails <= 2 * special.ndtr(-_HALF)).argmax(axis=0)]
-    factors = np.where(longer < HIDDEN, np.maximum(both, 1.0), HIDDEN)
+    below, above = halves
+    longer = np.where(above > below, above, -below)
+    ends = there + longer * half * values
+    missed = sum(special.ndtr(-_HALF * _FACTORS[:, None] / each) for each in halves)
+    factors = _FACTORS[(missed <= 2 * special.ndtr(-_HALF)).argmax(axis=0)]
+    factors = np.where(np.abs(longer) < HIDDEN, np.maximum(factors, 1.0), HIDDEN)
     told = (shares * family.curvature(np.clip(ends, -_MOST, _MOST), mean)) ** 2
     still = (told * values).sum(axis=0) / np.maximum(told.sum(axis=0), np.finfo(float).tiny)
     return factors, np.asarray(still)
