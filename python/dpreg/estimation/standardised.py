@@ -54,7 +54,7 @@ _FEW_OF_LEVELS, _FEW, _FEW_SHARE = 60.0, 35.0, 0.04
 # Or, of a logit, whose curvature is about that of its rows, than this for each coefficient.
 # Without it errors of 10 coefficients of 1,000 rows were 1.3 to 2.4 times as long, and those of 30
 # of 1,000 rows at eps = 3 were 2.3 times, with .6 blank for .1.
-_FEW_OF_EACH = 8.0
+_FEW_OF_EACH = 8.5
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 
 

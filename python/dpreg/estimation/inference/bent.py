@@ -33,9 +33,9 @@ def bent_factors(
     Where means are near the end of their range the score falls ever more slowly, and perhaps never
     so far: then the coefficient may be anything beyond.  An interval about the estimate has two
     equal halves: they are so long that both of its ends together are missed as often as both ends
-    of that from the score.  With halves as long as the longer one, the noise said in logits of
-    1,000 to 100,000 rows at eps = 3 was 1.2 to 1.9 times as much, and .943 for .936 of intervals
-    covered.
+    of that from the score.  With halves as long as the longer one, the noise that was
+    said of logits at eps = 3 was up to twice as much, and .943 for .936 of intervals of twelve
+    designs covered.
 
     centre: linear predictor of the mean row.
     slopes, shape (w,).
