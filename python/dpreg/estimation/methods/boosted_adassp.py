@@ -32,7 +32,7 @@ from dpreg.estimation.releases.rows import longest_row, standardised_rows
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
 
-# Weight of the sum of squared residuals beside the gradient, in the same release.
+# Weight of the sum of squared residuals relative to the gradient, in the same release.
 _SQUARES_WEIGHT = 0.05
 # Smallest root mean square residual for clipping thresholds, in standard deviations of the
 # response.
@@ -127,7 +127,7 @@ class BoostedAdaSSP(Method):
             begun = scaled(design, allowance, self.max_rows, newton_passes())
             return begun.declined or newton_fit(begun.with_constant())
         linear = design.terms.family.least_squares
-        # Rows are kept, twice if not all columns are found, and limits are voted on.
+        # Rows are stored, twice if not all columns are found; limits are chosen by a vote.
         passes = 4 + self.rounds if linear else PREDICTING_PASSES
         begun = with_moments(design, allowance, self.max_rows, passes)
         if begun.declined is not None:
@@ -173,9 +173,9 @@ class BoostedAdaSSP(Method):
 def _noisy_round(
     rows: MappedRows, theta: Doubles, clip: float, number: int, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float, float]:
-    """Release gradient and sum of squares of residuals; return the gradient's noise too.
+    """Release gradient and residual sum of squares; return the gradient's noise too.
 
-    The sum of squares is returned as at least twice its noise: smaller ones are not seen.
+    The sum of squares is at least twice its noise: smaller values are not significant.
     """
     weight = math.sqrt(_SQUARES_WEIGHT)
     noisy, scale = noise.release(f"gradient of round {number}", rows.round(theta, clip, weight), mu)
