@@ -12,13 +12,13 @@ from dpreg.base.families import BINOMIAL, Family
 from dpreg.data.classes import Baseline, Ordered
 
 # Linear predictors are clipped to plus or minus this, so that no probability is 0.
-_FARTHEST = 15.0
+_LARGEST_PREDICTOR = 15.0
 # For ordered classes, by link: the largest distance of a predictor from the nearest threshold, and
 # of a threshold from the middle one, so that densities are not 0.
-_BEYOND = {"logit": 15.0, "probit": 6.0}
+_LARGEST_DISTANCE = {"logit": 15.0, "probit": 6.0}
 # Predictors this many standard deviations from their mean are not treated as rare.  Without it,
 # slopes of two classes were 1.1 times those of maximum likelihood for any number of records.
-_FAR = 2.5
+_NOT_RARE_SD = 2.5
 # Least gap between thresholds, as a share of the gap without covariates, and the largest absolute
 # threshold, within which doubles distinguish neighbours.
 _LEAST_GAP, _MOST_EDGE = 0.5, 1e6
@@ -55,7 +55,7 @@ class MultinomialLikelihood:
         clipping them would make slopes too steep.
         """
         blocks = theta.reshape(self.classes.count, -1)
-        far = _FAR * np.linalg.norm(blocks[:, 1:], axis=1)
+        far = _NOT_RARE_SD * np.linalg.norm(blocks[:, 1:], axis=1)
         ends = special.expit(np.append(blocks[:, 0], -blocks[:, 0]) - np.tile(far, 2))
         own = np.delete(shares, self.classes.base)
         return float(min(own.min(), ends.min()))
@@ -93,7 +93,7 @@ class MultinomialLikelihood:
         """Return the probabilities of the classes, with the base last."""
         blocks = theta.reshape(self.classes.count, -1)
         predictors = _predictors(blocks[:, 0], covariates, blocks[:, 1:])
-        found = np.nan_to_num(np.clip(predictors, -_FARTHEST, _FARTHEST))
+        found = np.nan_to_num(np.clip(predictors, -_LARGEST_PREDICTOR, _LARGEST_PREDICTOR))
         powers = np.column_stack([np.exp(found), np.ones(len(found))])
         total = np.zeros(len(found))
         for column in powers.T:
@@ -120,7 +120,7 @@ class CumulativeLikelihood:
         size, middle = len(self.classes.covariates), self.classes.count // 2
         gaps = _LEAST_GAP * np.diff(self.constant(shares)[size:])
         edges = np.sort(np.clip(theta[size:], -_MOST_EDGE, _MOST_EDGE))
-        reach = _BEYOND[self.family.link]
+        reach = _LARGEST_DISTANCE[self.family.link]
         edges = np.clip(edges, edges[middle] - reach, edges[middle] + reach)
         for j in range(middle, len(gaps)):
             edges[j + 1] = max(edges[j + 1], edges[j] + gaps[j])
@@ -150,7 +150,7 @@ class CumulativeLikelihood:
         size = len(self.classes.covariates)
         slopes, edges = theta[:size].copy(), theta[size:]
         slopes[list(self.offsets)] = 0.0
-        far = _FAR * float(np.linalg.norm(slopes))
+        far = _NOT_RARE_SD * float(np.linalg.norm(slopes))
         ends = self.family.mean(np.array([edges[0], -edges[-1]]) - far)
         return float(min(shares.min(), ends.min()))
 
@@ -177,7 +177,7 @@ class CumulativeLikelihood:
 
     def _parts(self, covariates: Doubles, theta: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         """Return densities at thresholds, and probabilities of classes and below thresholds."""
-        size, reach = len(self.classes.covariates), _BEYOND[self.family.link]
+        size, reach = len(self.classes.covariates), _LARGEST_DISTANCE[self.family.link]
         edges = theta[size:]
         inside = _predictors(np.zeros(1), covariates, theta[None, :size])[:, 0]
         inside = np.clip(np.nan_to_num(inside), edges[0] - reach, edges[-1] + reach)
@@ -252,10 +252,10 @@ class RowsOfStep:
             made = np.column_stack([made, np.repeat(X[inside][:, -1], count)])
         counts = np.zeros(len(y), dtype=np.int64)
         counts[inside] = count
-        return made, (_solved(below, surprise) / spread).ravel(), counts
+        return made, (_forward_solved(below, surprise) / spread).ravel(), counts
 
 
-def _solved(below: Doubles, surprise: Doubles) -> Doubles:
+def _forward_solved(below: Doubles, surprise: Doubles) -> Doubles:
     """Solve unit lower triangular systems with right-hand side `surprise`."""
     found = surprise.copy()
     for j in range(found.shape[1]):

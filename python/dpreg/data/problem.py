@@ -79,7 +79,7 @@ class ModelMatrix:
         if len(set(names)) < len(names):
             raise ArgumentError("names", "each column needs a name of its own")
         if self.terms.intercept and _INTERCEPT in names:
-            raise _taken(_INTERCEPT, "the intercept")
+            raise _reserved_name(_INTERCEPT, "the intercept")
         if not names and not self.terms.intercept:
             raise FormulaError("there is nothing on its right-hand side")
 
@@ -195,11 +195,11 @@ def check_column_names(columns: Iterable[str]) -> None:
     """Refuse data columns whose names are those of columns that a model adds."""
     for name in columns:
         if name == _INTERCEPT:
-            raise _taken(name, "the intercept")
+            raise _reserved_name(name, "the intercept")
         for word in _WORDS:
             if name.startswith(f"{word}("):
-                raise _taken(name, f"{word} of rows")
+                raise _reserved_name(name, f"{word} of rows")
 
 
-def _taken(name: str, what: str) -> FormulaError:
+def _reserved_name(name: str, what: str) -> FormulaError:
     return FormulaError(f"a column named {name!r} cannot be distinguished from {what}", "rename it")

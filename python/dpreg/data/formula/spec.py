@@ -68,7 +68,7 @@ class Rows:
 
 
 @lru_cache(maxsize=16)
-def _again(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
+def _cached(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
     """Parse a formula once for all calls and tasks."""
     return FormulaSpec(formula, pickle.loads(schema), weights)
 
@@ -80,7 +80,7 @@ def bound_formula(formula: str, schema: Schema, weights: str | None = None) -> F
     """
     if len(schema.columns) > _FEW_COLUMNS or not isinstance(formula, str):  # which is refused
         return FormulaSpec(formula, schema, weights)
-    return _again(formula, pickle.dumps(schema), weights)
+    return _cached(formula, pickle.dumps(schema), weights)
 
 
 class FormulaSpec:
@@ -153,7 +153,7 @@ class FormulaSpec:
         return f"I({name} == {levels[-1]!r})" if levels else "I(x == 'level')"
 
     def __reduce__(self) -> tuple[Any, tuple[str, bytes, str | None]]:
-        return _again, (self.formula, pickle.dumps(self.schema), self.weights)
+        return _cached, (self.formula, pickle.dumps(self.schema), self.weights)
 
     @property
     def width(self) -> int:

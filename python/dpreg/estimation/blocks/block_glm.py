@@ -24,7 +24,7 @@ _STEPS, _LONGEST = 20, 2.0
 _MOST_PREDICTOR, _MOST_COUNT = 30.0, 1e12
 # Ridge on the diagonal of the correlation matrix, and the diagonal of its inverse above which a
 # column is collinear in its block.
-_RIDGE, _NOT_TOLD = 1e-9, 1e6
+_RIDGE, _COLLINEAR = 1e-9, 1e6
 # Largest absolute logarithm of a spread; see cpp/src/stats/batch_fit.cpp.
 _LOG_RANGE = 745.0
 _GOLDEN = 0.6180339887498949
@@ -61,7 +61,7 @@ def fit_glm_blocks(
 def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> Doubles:
     columns = blocks.X.shape[1]
     centre, scale, means, told = _scales(blocks, columns, i)
-    told &= _combinations(blocks, centre, scale, told, i)
+    told &= _not_collinear(blocks, centre, scale, told, i)
     size = i + columns
     used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
 
@@ -123,7 +123,7 @@ def _mean_weight(place: Integers) -> Doubles:
     return np.asarray(0.5 + ((place + 1) * _GOLDEN) % 1.0)
 
 
-def _combinations(
+def _not_collinear(
     blocks: BlockRows, centre: Doubles, scale: Doubles, told: Flags, intercept: int
 ) -> Flags:
     """Return which columns are not collinear in their block."""
@@ -138,7 +138,7 @@ def _combinations(
     of_diagonal = np.diagonal(_inverted(matrix), axis1=1, axis2=2)
     # With fewer rows than coefficients some direction is never estimable.
     enough = count[:, :, 0] > told.sum(axis=1, keepdims=True) + intercept
-    return np.asarray((of_diagonal < _NOT_TOLD) & (of_diagonal > 0) & enough)
+    return np.asarray((of_diagonal < _COLLINEAR) & (of_diagonal > 0) & enough)
 
 
 def _means(family: Family, predictor: Doubles) -> tuple[Doubles, Doubles]:

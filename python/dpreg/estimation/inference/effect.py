@@ -16,7 +16,7 @@ _POINTS = 41
 # 1.
 LEAST_CHANCE = 1e-3
 # Eigenvalues below this share of the typical one are treated as 0.
-_NOTHING = 1e-6
+_ZERO_SHARE = 1e-6
 # Larger second moments are unknown.  The information of a row on a coefficient is at most the
 # inverse of the second number: 1/4 of its square, apart from errors of second moments.
 _LARGEST, _LEAST = 1e100, 1e-3
@@ -88,22 +88,22 @@ def remainder(
     off = np.sqrt(most) / np.maximum(slopes, np.finfo(float).tiny)
     if not all((np.abs(given) < _LARGEST).all() for given in (outcomes, errors, sampling, off)):
         return np.full((2, 2), np.nan)
-    outcomes = _within(outcomes, np.repeat(off, w))
-    errors = _within(errors, np.full(w, spread**-0.5))
+    outcomes = _limited_moments(outcomes, np.repeat(off, w))
+    errors = _limited_moments(errors, np.full(w, spread**-0.5))
     form, own = _information_root(sampling, moments), []
     for k, slope in enumerate(slopes):
         part = slice(k * w, (k + 1) * w)
         squares = slope**2 * form @ outcomes[part, part] @ form.T
-        own.append(slope * _no_more(squares, spread * float(most[k])) @ form)
+        own.append(slope * _trace_limit(squares, spread * float(most[k])) @ form)
     errors = form @ errors @ form.T
-    kept = _no_more(errors, 1.0)
+    kept = _trace_limit(errors, 1.0)
     both = np.zeros((2 * w, 2 * w))
     both[:w, :w], both[w:, w:] = -own[0] / (1 - share), own[1] / share
     made = (both @ outcomes @ both.T).reshape(2, w, 2, w)
     return np.asarray(np.einsum("ab,ibja->ij", kept @ errors @ kept.T, made))
 
 
-def _within(moments: Doubles, most: Doubles) -> Doubles:
+def _limited_moments(moments: Doubles, most: Doubles) -> Doubles:
     """Return second moments of coefficients limited to errors of this size."""
     errors = np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
     kept = np.minimum(1.0, most / errors)
@@ -118,14 +118,14 @@ def _information_root(sampling: Doubles, moments: Doubles) -> Doubles:
         has no entry.
     """
     values, vectors = np.linalg.eigh(moments)
-    root = vectors * np.sqrt(np.maximum(values, _NOTHING))
+    root = vectors * np.sqrt(np.maximum(values, _ZERO_SHARE))
     values, vectors = np.linalg.eigh(root.T @ sampling @ root)
     usual = max(float(np.median(values)), np.finfo(float).tiny)
-    values = np.maximum(np.where(values > _NOTHING * usual, values, usual), _LEAST)
+    values = np.maximum(np.where(values > _ZERO_SHARE * usual, values, usual), _LEAST)
     return np.asarray((vectors / np.sqrt(values)).T @ root.T)
 
 
-def _no_more(squares: Doubles, most: float) -> Doubles:
+def _trace_limit(squares: Doubles, most: float) -> Doubles:
     """Return the matrix that reduces second moments, largest first, to a trace of `most`.
 
     squares, shape (w, w).
@@ -229,7 +229,7 @@ def _weighted_slopes(
     return found
 
 
-def share_of_long_residuals(params: Doubles, centre: Doubles, spread: Doubles) -> float:
+def share_of_large_residuals(params: Doubles, centre: Doubles, spread: Doubles) -> float:
     """Return the effective share of rows with large residuals, E[r^2]^2 / E[r^4].
 
     params: coefficients of a logistic model.
@@ -243,12 +243,12 @@ def share_of_long_residuals(params: Doubles, centre: Doubles, spread: Doubles) -
 
 
 @np.errstate(all="ignore")  # numbers that were released may be of any size
-def share_of_long_weights(
+def share_of_large_weights(
     params: Doubles, centre: Doubles, spread: Doubles, overlap: tuple[float, float]
 ) -> tuple[float, float]:
     """Return the effective share of rows with large weights, E[w^2]^2 / E[w^4].
 
-    params, centre, spread: as for `share_of_long_residuals`, of the model of the treatment.
+    params, centre, spread: as for `share_of_large_residuals`, of the model of the treatment.
     overlap: limits to which probabilities are clipped.
     Returns: for the arm without and with the treatment; rows of the other arm have weight 0.
     """

@@ -22,7 +22,7 @@ from dpreg.estimation.releases.moments import floor_of
 
 # The first stage must have at least this multiple of the largest singular value of noise alone;
 # otherwise errors are multiplied by the second number, and all coefficients are blank.
-_TOLD, _UNTOLD = 1.5, 100.0
+_LEAST_FIRST_STAGE, _WEAK_STAGE_FACTOR = 1.5, 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class JointMoments:
         residual variance times (X'P X)^-1.
         """
         Q, _ = np.linalg.qr(instruments)
-        inverse = np.linalg.inv(_held(self.product(Q, Q), self.deviation))
+        inverse = np.linalg.inv(_floored(self.product(Q, Q), self.deviation))
         first = inverse @ self.product(Q, regressors)
         bread = np.linalg.pinv(self.product(Q, regressors).T @ first)
         weights = bread @ first.T
@@ -112,8 +112,12 @@ class JointMoments:
         sampling, privacy = self.kurtosis * variance * bread, weights @ noise @ weights.T
         # The first stage must exceed the noise, for vectors of norm 1.
         _, sizes, _ = np.linalg.svd(self.product(Q, np.linalg.qr(regressors)[0]))
-        told = sizes[-1] > _TOLD * self.deviation * math.sqrt(2 * len(along)) if k else True
-        hidden = np.zeros((k, k)) if told else _UNTOLD * (sampling + privacy)
+        told = (
+            sizes[-1] > _LEAST_FIRST_STAGE * self.deviation * math.sqrt(2 * len(along))
+            if k
+            else True
+        )
+        hidden = np.zeros((k, k)) if told else _WEAK_STAGE_FACTOR * (sampling + privacy)
         error = EstimateError(sampling, privacy, hidden)
         return Regression(theta, error, SquaredNorm(left, vector))
 
@@ -137,6 +141,6 @@ class JointMoments:
         return squared, sampling, math.sqrt(max(variance, 0)) / total.value
 
 
-def _held(gram: Doubles, deviation: float) -> Doubles:
+def _floored(gram: Doubles, deviation: float) -> Doubles:
     values, vectors = np.linalg.eigh(gram)
     return np.asarray((vectors * np.maximum(values, floor_of(values, deviation))) @ vectors.T)

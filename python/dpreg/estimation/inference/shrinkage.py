@@ -9,7 +9,7 @@ from dpreg.estimation.inference.covariance import at_least
 
 # Coefficients are not shrunk while the noise variance of predictions is below this share of the
 # variance of the response.
-_SWAMPED = 0.5
+_LARGEST_NOISE_SHARE = 0.5
 # An estimate that explains more than this share of the variance of the response is not shrunk while
 # noise is small: a few dominant directions are not draws from a common prior.
 _EXPLAINED = 0.5
@@ -23,7 +23,7 @@ SHRUNK_NOTE = (
     "or a larger eps"
 )
 # Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not significant.
-_LEAST_SEEN = 3.0
+_SIGNIFICANT_SD = 3.0
 
 
 def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) -> Doubles:
@@ -43,7 +43,7 @@ def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) 
     if gram.size == 0:
         return np.eye(len(gram))
     _, vectors, _, added = _along_directions(gram, units, estimate, noise)
-    factors = np.minimum(1.0, (1 + _SWAMPED) / (1 + len(added) * added))
+    factors = np.minimum(1.0, (1 + _LARGEST_NOISE_SHARE) / (1 + len(added) * added))
     if (factors == 1.0).all():
         return np.eye(len(gram))
     return np.asarray((vectors * factors) @ vectors.T)
@@ -94,7 +94,7 @@ def _along_directions(
     return values, vectors, found, added
 
 
-def quieted(
+def shrunk_average(
     estimate: Doubles, gram: Doubles, deviation: float, step: Doubles, noise: Doubles, average: int
 ) -> Doubles:
     """Shrink the mean of the last rounds according to its noise; see `likely_shares`.
@@ -108,7 +108,7 @@ def quieted(
     """
     # No less than its noise.
     units = max(float(gram[0, 0]), deviation) if gram.size else 0.0
-    held = at_least(gram, _LEAST_SEEN * deviation)
+    held = at_least(gram, _SIGNIFICANT_SD * deviation)
     covariance = _covariance(np.eye(len(held)) - step @ held, step, noise, average)
     return np.asarray(likely_shares(held, units, estimate, covariance) @ estimate)
 

@@ -32,7 +32,7 @@ from dpreg.privacy.cost import Cost
 # With a smaller share of epsilon the count could not be drawn.
 _LEAST_SHARE = 1e-3
 # Loss, as a share of the explained variance, from which the choice is reported.
-_NEWS = 0.01
+_REPORTED_LOSS = 0.01
 # The method used if TukeyEM declines.
 _FALLBACK = "boosted_adassp"
 
@@ -152,7 +152,7 @@ class Auto(Method):
         cost = Cost.pure(count) + self._method(chosen).cost(rest, delta)
         outcome = self._method(chosen).release(design, spend, inference=inference)
         # A choice with negligible loss is not reported.
-        plain = loss < _NEWS and chosen != "tukey"
+        plain = loss < _REPORTED_LOSS and chosen != "tukey"
         if chosen == "tukey":
             why += "; half of delta is reserved for Boosted AdaSSP in case TukeyEM declines"
         if isinstance(outcome, Declined) and outcome.unspent > 0:

@@ -49,12 +49,12 @@ _STEPS = ((0.12, 1.0), (0.18, 0.3), (0.3, 0.1), (0.3, 0.03), (0.3, 0.03), (1.0, 
 # too noisy, and there are three; for multinomial logits, the last two.  With two, .64 of
 # coefficients of ordered probits of 6,000 records with slopes of .7 were covered, and with three
 # .92.
-_FEW, _FEW_SHARE = 60.0, 0.04
+_FEW_RECORDS, _FEW_SHARE = 60.0, 0.04
 # The same applies below this number times the number of coefficients to the power 1.5, as noise in
 # their second moments grows at that rate.  Without it half of 20 coefficients of 6,000 simulated
 # records were blank instead of none; at 4, errors of 24 coefficients of 20,000 records with slopes
 # of 1 were 4 times as large.
-_FEW_EACH = 2.0
+_FEW_RECORDS_EACH = 2.0
 _FEW_STEPS = ((0.2, 0.3), (0.35, 0.1), (1.0, 0.03))
 # Largest change of a coefficient in a step, for covariates in standard units.  Where a rare class
 # is predicted with near certainty records have almost no information, so a step back is too large
@@ -154,7 +154,7 @@ def release_classes(
     given = list(terms.given)
     first = spending.stage(_STEPS[0][0] * spending.left).share(_FEW_SHARE)
     told = units.scales.units / max_rows * first
-    few = told < max(_FEW, _FEW_EACH * len(terms.coefficients) ** 1.5)
+    few = told < max(_FEW_RECORDS, _FEW_RECORDS_EACH * len(terms.coefficients) ** 1.5)
     steps = list(_FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS)
     walk = Walk(units.scales.units, bend=0.0)
     while True:  # the last step gets all that is left
@@ -169,14 +169,14 @@ def release_classes(
         spending.add("step: ", noise)
         if isinstance(step, Declined) and part < 1.0:
             continue
-        if isinstance(step, Declined) or (part == 1.0 and _nothing(step)):
+        if isinstance(step, Declined) or (part == 1.0 and _has_no_errors(step)):
             return _declined(spending, rows, units, max_rows)
         if rows.back is not None:
             limits = units.limits(classes, given)
             step = walk.with_left(step, _bend(likelihood, shares, theta))
             return _as_likelihood(step, spending, units, rows, theta, limits)
         walk = walk.after(step, _bend(likelihood, shares, theta))
-        way, far = _held(_told(step), given)
+        way, far = _limited_step(_shrunk_step(step), given)
         if not few and walk.settled and not far:
             del steps[:-1]
         held = likelihood.held(theta + way, shares)
@@ -191,7 +191,7 @@ def _likelihood(classes: Ordered | Baseline, shares: Doubles, terms: Terms) -> L
     return MultinomialLikelihood(replace(classes, base=int(np.argmax(shares))))
 
 
-def _nothing(step: Release) -> bool:
+def _has_no_errors(step: Release) -> bool:
     """Whether no coefficient has a standard error."""
     return step.covariance is None or bool(np.isnan(np.diag(step.covariance)).all())
 
@@ -212,7 +212,7 @@ def _bend(likelihood: Likelihood, shares: Doubles, theta: Doubles) -> float:
     return (1 - 2 * min(rarest, 0.5)) / (2 * math.sqrt(rarest * (1 - rarest)))
 
 
-def _told(step: Release) -> Doubles:
+def _shrunk_step(step: Release) -> Doubles:
     """Return a step with each entry shrunk according to its noise (Breiman's garrote)."""
     assert step.covariance is not None
     squares = np.square(step.params)
@@ -221,7 +221,7 @@ def _told(step: Release) -> Doubles:
     return np.asarray(np.maximum(share, 0.0) * step.params)
 
 
-def _held(way: Doubles, given: list[int]) -> tuple[Doubles, bool]:
+def _limited_step(way: Doubles, given: list[int]) -> tuple[Doubles, bool]:
     """Return a step limited in length, 0 where not estimable, and whether it was limited."""
     way = way.copy()
     way[given] = 0.0

@@ -22,8 +22,8 @@ _SLOW = 0.5
 # are given.  Without it 3 of 6 fits of 10,000 records with log odds of 5 to 28 per standard
 # deviation were wrong by 6 to 21 errors, since six steps do not go that far; of 135 other fits, all
 # correct, 2 had more than .4 and none more than .6.
-_FAR = 0.7
-_NOT_THERE = (
+_DIVERGING = 0.7
+_NOT_CONVERGED = (
     "no standard errors: the steps did not come near the maximum of the likelihood, as happens if"
     " regressors separate the classes almost completely; coefficients may be much farther from 0",
 )
@@ -82,7 +82,7 @@ class Walk(NamedTuple):
         # If the step before was not significant, there is no series to extrapolate.
         ratio = own.length / own.before if self.clear and own.before > 0 else 0.0
         ratio = min(ratio, SLOWEST) if own.clear and ratio > _SLOW else 0.0
-        if own.clear and bend * own.length > _FAR:
+        if own.clear and bend * own.length > _DIVERGING:
             return _without_errors(last)
         share = min(max(bend * own.length, ratio / (1 - ratio)), SLOWEST / (1 - SLOWEST))
         left = own.told * share * last.params
@@ -93,6 +93,6 @@ def _without_errors(last: Release) -> Release:
     assert last.covariance is not None
     none = np.full_like(last.covariance, np.nan)
     return replace(
-        last, covariance=none, sampling=none[0], blank=_NOT_THERE, clipping=None,
+        last, covariance=none, sampling=none[0], blank=_NOT_CONVERGED, clipping=None,
         moments=(none, none),
     )  # fmt: skip

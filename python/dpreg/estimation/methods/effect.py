@@ -50,9 +50,9 @@ _REGRESSION = 0.65
 # Share of the scores for the mean outcome of each arm; the effect gets the rest.
 _MEAN = 0.2
 # Share of the variance from which errors of models are reported: they widen intervals by 1/20.
-_LONGER = 0.1
+_REPORTED_SHARE = 0.1
 # Scores for the mean outcomes without and with the treatment, and for the difference.
-_APART = np.array([-1.0, 1.0])
+_CONTRAST = np.array([-1.0, 1.0])
 _SCORES = {"effect": (-1.0, 1.0), "untreated": (1.0, 0.0), "treated": (0.0, 1.0)}
 
 
@@ -213,7 +213,7 @@ class TreatmentEffect:
         return released._replace(
             at_limits=at_limits, deviation=deviation,
             propensity=None if models.treatment is None else models.treatment.params,
-            longer=_is_longer(models.fits, of_models, covariance),
+            longer=_is_widened(models.fits, of_models, covariance),
         )  # fmt: skip
 
     def _at_limits(self, design: Design, chance: Line, spending: Stages) -> tuple[float, float]:
@@ -278,11 +278,11 @@ class _Models(NamedTuple):
     fits: tuple[Release, ...]
 
 
-def _is_longer(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> bool:
+def _is_widened(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> bool:
     """Whether coefficients without a standard error widen the interval of the effect."""
     hidden = any(np.isnan(_errors(fit)[0]).any() for fit in fits)
-    part, whole = (_APART @ of @ _APART for of in (of_models, covariance))
-    return bool(hidden and part > _LONGER * whole)
+    part, whole = (_CONTRAST @ of @ _CONTRAST for of in (of_models, covariance))
+    return bool(hidden and part > _REPORTED_SHARE * whole)
 
 
 def _errors(fit: Release) -> tuple[Doubles, Doubles]:

@@ -18,8 +18,8 @@ from dpreg.data.level_tables import level_tables
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.inference.effect import (
     LEAST_CHANCE,
-    share_of_long_residuals,
-    share_of_long_weights,
+    share_of_large_residuals,
+    share_of_large_weights,
 )
 from dpreg.estimation.methods.effect_columns import ByArm, factors
 from dpreg.estimation.newton.fit import newton_fit
@@ -44,7 +44,7 @@ _SLOPES = 0.03
 # 16 effects were 1.15 times as large.
 _LONGEST = 3.5
 # Largest squared error of an outcome model, in variances of the outcome.
-_MOST_OFF = 1e6
+_LARGEST_MODEL_ERROR = 1e6
 # Slopes are the same in both arms if the rows of the smaller arm, times mu, are fewer than this per
 # coefficient.  With separate slopes for an arm of 1,000 of 20,000 rows, noise made the scores of
 # its rows 2 to 18 times as large as residuals, and errors of effects 8 times those without noise.
@@ -220,7 +220,7 @@ def small_arm(
         apart = line.params.copy()
         apart[0] -= line.family.predictor(float(own.centre[-1]))
         offs = (covariance[part, part] * moments).sum(), apart @ moments @ apart
-        off = float(np.clip(np.fmin(*offs) * slope**2, 0.0, _MOST_OFF))
+        off = float(np.clip(np.fmin(*offs) * slope**2, 0.0, _LARGEST_MODEL_ERROR))
         residual = size**2 * (1 + float(np.nan_to_num(off)))
         if residuals is not None and not math.isnan(residuals):
             residual = float(np.clip(residuals, residual / _LESS_VARIED, residual * _MORE_VARIED))
@@ -255,9 +255,9 @@ def _long_scores(
     line, chance = scores.outcomes[arm], scores.propensity
     if line.family is not BINOMIAL:
         return share
-    events = share_of_long_residuals(line.params, centre, spread)
+    events = share_of_large_residuals(line.params, centre, spread)
     if isinstance(chance, Line):
-        weights = share_of_long_weights(chance.params, centre, spread, scores.overlap)[arm]
+        weights = share_of_large_weights(chance.params, centre, spread, scores.overlap)[arm]
         share = min(max(weights, LEAST_CHANCE), share)
     return share * (events if _is_small(events) else 1.0)
 

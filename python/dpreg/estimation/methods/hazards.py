@@ -91,7 +91,7 @@ _NORMS, _LIMITS = 0.02, (1.7, 3.0)
 # twice the number).
 _CHEAP, _FAR, _CHEAP_OF_EACH = 0.4, 8.0, 3.2
 # Number of events in a table that is significant, in standard deviations of its noise.
-_SEEN = 2.0
+_SIGNIFICANT_SD = 2.0
 
 
 def release_hazards(
@@ -119,7 +119,7 @@ def release_hazards(
     """
     expect(SCALING_PASSES + newton_passes())
     noise = releases_for(design, allowance, max_rows)
-    design = _shortened(design, rows, noise, allowance)
+    design = _with_fewer_rows(design, rows, noise, allowance)
     first = 1 + rows.entry
     bounds = column_bounds(design.terms)
     # Time, event and entry are in the table.
@@ -133,7 +133,7 @@ def release_hazards(
     begun = with_scales(of_rows, noise, scales)
     units = _covariate_units(records, design.terms, rows)
     of_records = replace(with_scales(design, noise, records), units=units)
-    seen = table.total > _SEEN * table.deviation * math.sqrt(table.events.size)
+    seen = table.total > _SIGNIFICANT_SD * table.deviation * math.sqrt(table.events.size)
     found = _whitened(of_records) if seen else None
     if found is None:
         return _not_estimable(begun, records), table.cells
@@ -167,7 +167,7 @@ def _not_estimable(begun: Standardised, records: Scales) -> Declined:
     )
 
 
-def _shortened(
+def _with_fewer_rows(
     design: Design, rows: RowsOfPeriods, noise: GaussianReleases, allowance: Allowance
 ) -> Design:
     """Reduce the maximum number of records per unit to the observed one, and `noise` with it."""

@@ -27,7 +27,7 @@ _NORMS = 0.06
 # of them, between these multiples of the root of the number of entries.  Rows of rare levels are
 # clipped most while coordinates are estimated, and remain too large: without this, intervals of
 # dummies are 1.5 times as wide at n = 20,000.
-_EVENING, _NOISE, _SHORTEST, _LONGEST = 0.05, 0.5, 1.3, 8.0
+_SECOND_SHARE, _NOISE, _SHORTEST, _LONGEST = 0.05, 0.5, 1.3, 8.0
 # Second moments of rare levels are kept at this multiple of noise.
 _CLEAR = 3.0
 # Maximum number of passes over the rows.
@@ -64,7 +64,7 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
     # Directions without variance are scaled so that it would just be significant.
     change = np.column_stack([_added(found, scales.units * mu / noise.rows), found.unseen])
     if not begun.few_rows:
-        turn = _evening(begun, units, change)
+        turn = _less_clipped(begun, units, change)
         # They must not enter the others through noise.
         turn[found.width :, : found.width] = 0.0
         change = change @ turn
@@ -95,10 +95,10 @@ def _added(found: Whitening, clear: float) -> Doubles:
     return found.rows if short else found.change
 
 
-def _evening(begun: Standardised, units: StandardUnits, change: Doubles) -> Doubles:
+def _less_clipped(begun: Standardised, units: StandardUnits, change: Doubles) -> Doubles:
     """Release second moments of rows clipped higher; return the map that reduces those above 1."""
     noise, n, usual = begun.noise, begun.scales.units, math.sqrt(max(units.width, 1))
-    mu = noise.share(_EVENING)
+    mu = noise.share(_SECOND_SHARE)
     reach = math.sqrt(_NOISE * n / (math.sqrt(2) * usual) * mu / noise.rows)
     limit = min(max(reach, _SHORTEST * usual), _LONGEST * usual)
     rows = mapped_rows(begun.design, begun.scales, units, change, limit, kept=False)

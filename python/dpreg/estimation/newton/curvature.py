@@ -45,7 +45,7 @@ _MEAN = 0.1
 # norms of rows are at most this multiple of their clipping threshold.  Without it fits with light
 # tails cost one more step, and 30 indicators of 20,000 rows had 1.4 times the noise of the limit
 # instead of 1.0; but two normal columns of 2,000 rows 1.25 times instead of 1.4.
-_ENOUGH_PRECISE, _SHORTENED = 0.3, 1.5
+_ENOUGH_PRECISE, _HARDLY_CLIPPED = 0.3, 1.5
 # The curvature of a quantile differs by about this share from the density times second moments of
 # rows; its mean is at least the second number.  Without it .13 of the outer deciles of raw wages
 # and incomes had no error instead of .10, and 3 of 416 were wrong by more than 4 errors instead of
@@ -53,7 +53,7 @@ _ENOUGH_PRECISE, _SHORTENED = 0.3, 1.5
 _HETEROGENEOUS, _LEAST_DENSITY = 0.3, 0.1
 # If a second moment exceeds this, rows were larger than could be measured, and are measured again
 # if enough is left for scores.
-_AGAIN, _ENOUGH = 2.0, 0.18
+_UNDERESTIMATED, _LEAST_LEFT = 2.0, 0.18
 
 
 def left_for_scores(begun: Standardised) -> float:
@@ -98,7 +98,7 @@ def expected(begun: Standardised, model: Linearised) -> Linearised:
 
 def may_go_on(begun: Standardised, model: Linearised) -> bool:
     """Whether there may be one more score before the curvature is measured."""
-    return model.family.level is not None and left_for_scores(begun) > _ENOUGH
+    return model.family.level is not None and left_for_scores(begun) > _LEAST_LEFT
 
 
 def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
@@ -109,7 +109,9 @@ def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
     if is_measured(model, top):
         return model
     model, largest = _measure(begun, model, top)
-    again = model.found.width > 0 and largest > _AGAIN and left_for_scores(begun) > _ENOUGH
+    again = (
+        model.found.width > 0 and largest > _UNDERESTIMATED and left_for_scores(begun) > _LEAST_LEFT
+    )
     return _measure(begun, model, top)[0] if again else model
 
 
@@ -119,7 +121,7 @@ def is_measured(model: Linearised, top: float) -> bool:
     They do for least squares, if their noise is small and rows were hardly clipped.
     """
     found = model.found
-    if not model.family.least_squares or top > _SHORTENED * found.limit:
+    if not model.family.least_squares or top > _HARDLY_CLIPPED * found.limit:
         return False
     noise = math.sqrt(2 * found.squares * float(found.moments.variance.mean()))
     return noise < _ENOUGH_PRECISE
@@ -152,7 +154,7 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
         gram, deviation = noisy_products("curvature", sums, limit, noise, mu)
     sizes = n * np.outer(found.sizes, found.sizes)
     if model.family.level is not None:
-        before = _as_dense(before, gram / sizes)
+        before = _density_prior(before, gram / sizes)
     moments = before.seen(gram / sizes, (deviation / sizes) ** 2)
     if model.family.level is not None:
         # Where densities differ this much the expected curvature is not reliable.  Without this
@@ -174,7 +176,7 @@ def _measure(begun: Standardised, model: Linearised, top: float) -> tuple[Linear
     return model.turned(basis @ turn, found), largest
 
 
-def _as_dense(before: Moments, seen: Doubles) -> Moments:
+def _density_prior(before: Moments, seen: Doubles) -> Moments:
     """Return the prior of the curvature of a quantile: about the same in all directions.
 
     For levels second moments are known, but not the density.  With a density of 1, 74 instead of 12

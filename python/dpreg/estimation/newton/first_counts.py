@@ -25,11 +25,11 @@ _SMALL_NORMS = 0.05
 _DOUBTED, _DOUBTED_FEW = 0.1, 0.25
 # Least mean square of residuals, as a share of that from second moments.  Without it errors of 2 of
 # 378 fits were 1/250 of their correct size, and 5 coefficients were wrong by more than four errors.
-_TOLD = 0.5
+_LEAST_RESIDUAL_SHARE = 0.5
 # From it this many standard deviations of noise are subtracted.  Without it, where regressors
 # explain .98 of the response, noise looked like a few large residuals: thresholds for 5,000 rows
 # were up to 15 root mean square norms instead of 4, and errors 1.6 times as large.
-_UNCLEAR = 2.0
+_RESIDUAL_NOISE_SD = 2.0
 # Thresholds are at least optimal for the largest norms of rows, with this fraction of the overall
 # share of events: large rows are mostly predicted well.  With half the threshold for the full
 # share, a regressor that was 1 in a tenth of 2,000 rows was wrong by up to 8 errors instead of 4.
@@ -48,7 +48,7 @@ _RARE_TAIL = 2.0
 _ONCE_NORMS, _OF_LEFT, _DOUBTED_AMOUNTS, _DOUBTED_MEAN = 0.1, 0.2, 1.0, 0.5
 # Their tails begin at this share of the typical amount, since most rows are zeros.  With .35 a mean
 # was wrong by 8 errors instead of 5.
-_BEGINS = 0.5
+_TAIL_START = 0.5
 
 
 def first_norms(
@@ -84,10 +84,10 @@ def first_norms(
         most = noise.rows * _RARE_TAIL * least
     told = far = begins = 0.0
     if model.amounts:
-        begins = _BEGINS * least
+        begins = _TAIL_START * least
     if model.family.least_squares:
-        surely = max(model.squares - _UNCLEAR * model.found.noise, 0.0)
-        told = _TOLD * surely * width * scales.units
+        surely = max(model.squares - _RESIDUAL_NOISE_SD * model.found.noise, 0.0)
+        told = _LEAST_RESIDUAL_SHARE * surely * width * scales.units
         low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
         if scales.constant[-1]:

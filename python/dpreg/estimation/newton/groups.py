@@ -29,7 +29,7 @@ _FLATTEST = 1e-4
 _LIMITS = 64
 # Least share of a regressor, squared, along estimable directions: with any share, errors of 25 fits
 # were 1.25 times as large; and the least denominator.
-_SEEN, NOTHING = 0.5, 1e-12
+_ESTIMABLE_SHARE, NOTHING = 0.5, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     constant = constant / max(float(constant @ constant), NOTHING)
     level = constant / max(float(np.linalg.norm(constant)), NOTHING)
     across = np.eye(len(back)) - np.outer(level, level)
-    told = np.diag(seen) > _SEEN if first else np.zeros(len(seen), dtype=bool)
+    told = np.diag(seen) > _ESTIMABLE_SHARE if first else np.zeros(len(seen), dtype=bool)
     tables = [_indicators(table, units) for table in level_tables(terms)]
     factors = [places for places, _ in tables]
     others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
@@ -187,7 +187,7 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     for number, (places, cells) in enumerate([*tables, *alone]):
         turn = cells * (sizes[places, None] / sizes[places])
         known = (turn * (seen[np.ix_(places, places)] @ turn)).sum(axis=0)
-        here = (known > _SEEN * (turn**2).sum(axis=0)) & bool(first)
+        here = (known > _ESTIMABLE_SHARE * (turn**2).sum(axis=0)) & bool(first)
         part = (values.shares[1, places] @ cells)[here]
         far = apart[places[here]] * (1 - part)  # from the mean
         part = np.maximum(np.append(part, 1 - part.sum()), NOTHING)

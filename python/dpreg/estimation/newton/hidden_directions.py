@@ -27,7 +27,7 @@ _LEFT_OUT = 1e-6
 # Sums of consecutive columns, and of two columns: index of the first possible end.
 _RUN, _PAIR = 0, 2
 # Directions with so small a component of unit sums are rounding errors.
-_SAME = 1e-8
+_ROUNDING_SHARE = 1e-8
 # Least denominator.
 _NOTHING = 1e-300
 
@@ -68,7 +68,7 @@ def constant_sums(terms: Terms, scales: Scales, units: StandardUnits) -> Doubles
     return sums
 
 
-def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -> Doubles:
+def insignificant_sums(sums: Doubles, found: Whitening, measured: Moments, least: float) -> Doubles:
     """Return the directions of sums without variance of `least` standard deviations of noise.
 
     Dummies of rare levels are distinguished by counts, which makes coordinates seem to vary along a
@@ -86,7 +86,7 @@ def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -
     hidden = along[:, values <= least * measured.along(along)]
     # Some are sums of others, so orthonormalising them one by one would add rounding errors.
     directions, lengths, _ = np.linalg.svd(hidden, full_matrices=False)
-    among = directions[:, lengths > _SAME]
+    among = directions[:, lengths > _ROUNDING_SHARE]
     # The difference of two sums, such as a rare level, may be significant.  Without this such a
     # level was rescaled repeatedly, and hidden with the sum.
     among = among @ np.linalg.eigh(among.T @ measured.matrix @ among)[1]
@@ -94,7 +94,7 @@ def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -
     return np.asarray(among[:, values <= least * measured.along(among)])
 
 
-def untold_columns(scales: Scales, units: StandardUnits) -> Integers:
+def insignificant_columns(scales: Scales, units: StandardUnits) -> Integers:
     """Return indices in a standardised row of columns that seem to be nearly always 0."""
     untold = np.isin(units.columns, scales.rare.untold)
     return np.asarray(int(units.intercept) + np.flatnonzero(untold))

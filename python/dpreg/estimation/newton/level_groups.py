@@ -21,12 +21,12 @@ from dpreg.estimation.releases.standardisation import Scales
 
 # A level is significant if its count is this many standard deviations of noise: others are left
 # out, without a standard error.
-_TOLD = 2.5
+_SIGNIFICANT_SD = 2.5
 # Second moments of a column that is nearly always 0 may be wrong by this share: except for
 # indicators, values are known to a factor of 2.  Without it .74 of the intervals of 22 fits of
 # 3,000 and 8,000 rows with a column of 0 and 3 covered instead of .89; with .5, half of the other
 # columns had no errors next to three rare ones.
-_ROUGH = 0.25
+_VALUE_ERROR = 0.25
 # Typical correlation of a column that is nearly always 0 with others, since it may indicate where
 # another is large.  With .1, as for other correlations, slopes of a normal column of 5,000 rows
 # next to the indicator of its upper 5% were wrong by four errors in .13 of the fits instead of .03.
@@ -53,7 +53,7 @@ class LevelGroup:
     @property
     def told(self) -> Mask:
         """Whether the number of rows is significant."""
-        return self.share > _TOLD * self.noise
+        return self.share > _SIGNIFICANT_SD * self.noise
 
     @property
     def left_out(self) -> Doubles:
@@ -64,7 +64,7 @@ class LevelGroup:
     @property
     def rough(self) -> Doubles:
         """Relative error of second moments because values are not known."""
-        return np.where(self.value == 1, 0.0, _ROUGH)
+        return np.where(self.value == 1, 0.0, _VALUE_ERROR)
 
     @property
     def moments(self) -> Doubles:
@@ -121,7 +121,7 @@ def level_groups(terms: Terms, scales: Scales) -> Iterator[LevelGroup]:
         own, one = scales.centre[places], np.ones(len(places))
         noise = own * (1 - own) / scales.spread[places] / np.sqrt(table.added[order])
         indicators = np.linalg.inv(has)
-        turn, share = _without_most(own @ indicators)
+        turn, share = _with_common_reference(own @ indicators)
         yield LevelGroup(places, indicators @ turn, share, noise, one, one, np.diag(share), 0.0)
     rare, together = scales.rare, scales.rare.together
     for of, joint in [
@@ -149,7 +149,7 @@ def related(terms: Terms) -> Iterator[tuple[LevelTable, LevelTable]]:
             yield one, two
 
 
-def _without_most(share: Doubles) -> tuple[Doubles, Doubles]:
+def _with_common_reference(share: Doubles) -> tuple[Doubles, Doubles]:
     """Make the most common level the reference.
 
     Rows of a rare reference would be large in the coordinates of all levels.

@@ -10,7 +10,7 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.centred import regressors
-from dpreg.estimation.newton.hidden_directions import untold_columns
+from dpreg.estimation.newton.hidden_directions import insignificant_columns
 from dpreg.estimation.newton.level_groups import FOLLOWS, LevelGroup, level_groups, related
 from dpreg.estimation.newton.second_moments import Mask, Moments
 from dpreg.estimation.releases.rows import StandardUnits
@@ -26,23 +26,23 @@ from dpreg.estimation.releases.standardisation import Scales
 # persons with seven rows covered instead of .97: one in nine was of the sex that was left out, and
 # other coefficients absorbed its effect.  For all levels, .90 of coefficients next to twelve
 # industries had no error instead of .64.
-_LEFT_OUT = 0.1
+_LEFT_OUT_SHARE = 0.1
 # Iterations for norms of rows by level.  With norm 1 for each coordinate instead, .83 of the
 # intervals of 5,000 diamonds by cut covered instead of .96, and .90 instead of .97 of counts by
 # three factors.
-_AGAIN = 30
+_ITERATIONS = 30
 # Relative error of second moments of products of levels with a regressor, and typical difference of
 # its mean in a level from the overall mean, in standard deviations.  With .1 for the second, as for
 # other correlations, .894 of the coefficients of a regressor with levels in 89 real tables were
 # covered instead of .909.
-_CROSSED, _SHIFTED = 0.5, 0.5
+_CROSSED_ERROR, _LEVEL_SHIFT = 0.5, 0.5
 # In rows of a level that is left out, typical difference of the mean of another regressor from the
 # overall mean, in standard deviations, through which its slope absorbs the effect of the level; and
 # the largest such effect, in standard deviations of residuals.  Without it .946 of intervals of
 # sixteen models with factors, 2,000 rows, covered instead of .951, and 7 instead of 1 of 5,208
 # coefficients were wrong by more than four errors.  With 8 for the second, errors of numeric
 # regressors next to 50 states in 20,000 rows were 1.6 times as large.
-_APART, _LARGEST = 0.3, 3.0
+_LEFT_OUT_SHIFT, _LARGEST_EFFECT = 0.3, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Beginning:
         or thresholds and noise would be large for all.
         """
         sizes = np.ones(len(self.shares))
-        for _ in range(_AGAIN):
+        for _ in range(_ITERATIONS):
             usual = float(sizes @ sizes)
             sizes = np.sqrt(np.minimum(1.0, usual * self.shares))
         return sizes
@@ -125,7 +125,7 @@ def beginning(
     rows, change, variance = found.rows, found.rows.copy(), np.full((width, width), np.inf)
     shares, unseen = np.ones(width), list[Doubles]()
     told: Mask = np.ones(width, dtype=bool)
-    groups = _used(terms, scales, units, small=small) if counted else ()
+    groups = _groups_as_levels(terms, scales, units, small=small) if counted else ()
     for at, group in groups:
         turn, share, here = group.turn, group.share, group.told
         scale = (units.scale[at - first] / group.value)[:, None]
@@ -142,14 +142,14 @@ def beginning(
         sets = [(at, 0.0)]
         for of, products in found.crossed:
             if np.array_equal(of, group.places):
-                sets.append((products, _CROSSED))
+                sets.append((products, _CROSSED_ERROR))
         for places, rough in sets:
             kept, told[places] = places[here], here
             change[:, kept] = rows[:, places] @ turned
             variance[np.ix_(kept, kept)] = group.between + beside
             variance[kept, kept] = doubt**2 + rough**2 + np.diag(beside)
             if places is not at:
-                variance[kept, at[here]] = variance[at[here], kept] = 2 * _SHIFTED**2
+                variance[kept, at[here]] = variance[at[here], kept] = 2 * _LEVEL_SHIFT**2
             shares[kept] = part
             unseen.append(rows[:, places] @ left_out / few)
         kept = at[here]
@@ -165,13 +165,13 @@ def beginning(
     variance = variance[np.ix_(told, told)]
     levels = np.isfinite(np.diag(variance))
     if not small:
-        levels |= np.isin(np.flatnonzero(told), untold_columns(scales, units))
+        levels |= np.isin(np.flatnonzero(told), insignificant_columns(scales, units))
     moments = Moments(np.eye(len(variance)), variance, levels)
     nothing = np.zeros((width, 0))
     return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])
 
 
-def _used(
+def _groups_as_levels(
     terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
 ) -> Iterator[tuple[Integers, LevelGroup]]:
     """Yield groups of columns treated as levels, with the indices of their coefficients."""
@@ -190,14 +190,14 @@ def beside_left_out(terms: Terms, scales: Scales, units: StandardUnits, *, small
     Returns, shape (w, m): in coefficients, as `Beginning.unseen`.
     """
     others, share = np.arange(units.width) >= int(units.intercept), 0.0
-    for at, group in _used(terms, scales, units, small=small):
+    for at, group in _groups_as_levels(terms, scales, units, small=small):
         others[at] = False
-        share += float(np.minimum(group.left_out, (_LARGEST * group.left_out) ** 2).sum())
-    return np.asarray(_APART * np.sqrt(share) * regressors(terms, units).rows[:, others])
+        share += float(np.minimum(group.left_out, (_LARGEST_EFFECT * group.left_out) ** 2).sum())
+    return np.asarray(_LEFT_OUT_SHIFT * np.sqrt(share) * regressors(terms, units).rows[:, others])
 
 
 def _has_many(share: Doubles, noise: Doubles, small: bool) -> bool:
     """Whether many rows may have the insignificant levels with these shares."""
     if small:
-        return bool(share.sum() > _LEFT_OUT)
-    return len(share) == 1 and bool(share[0] + noise[0] > _LEFT_OUT)
+        return bool(share.sum() > _LEFT_OUT_SHARE)
+    return len(share) == 1 and bool(share[0] + noise[0] > _LEFT_OUT_SHARE)

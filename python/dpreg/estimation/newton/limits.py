@@ -24,17 +24,17 @@ _USUAL_NORMS = 2.5
 # errors of six indicators of 1,000 rows with bounds were 1.5 times as large; with it for means too,
 # .45 of those of 1,000 skewed responses (exp of normals with standard deviation 1.2) covered
 # instead of .75.
-_MOST_NORMS, _MOST_NOISE, _CLEARLY = 4.0, 1.2, 4.0
+_MOST_NORMS, _MOST_NOISE, _CLEAR_RATIO = 4.0, 1.2, 4.0
 # The same if the largest residual is known.  With counts instead, noise for 1,000 rows of 0 and 1
 # was 1.3 times as large, and .09 of coefficients were blank instead of 0 where a tenth were 1; with
 # 4, .24 of coefficients of eight real tables of 1,000 rows were blank instead of .22.
 _MOST_ENDS = 3.0
 # Few units are large if at least this share of all are in significant bins.
-_MOSTLY = 0.5
+_SIGNIFICANT_SHARE = 0.5
 # Noise hides at most this many standard deviations of large ones.  Without this noise in second
 # moments of 30 correlated columns of 5,000 rows looked like large scores in one fit of three, and
 # errors of slopes were 8 times those of least squares.
-_HIDDEN = 2.0
+_HIDDEN_SD = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ def count_norms(
     counts, scale = noise.release(label, rows.score_norms(theta, starts), noise.share(share))
     tail = NormTail(counts, starts, scale, expected.most, expected.begins)
     units, squares = tail.squares / tail.root_mean_square**2, max(tail.squares, expected.told)
-    few = tail.squares < expected.told and tail.clear.units > _MOSTLY * units
-    few &= expected.told - tail.squares < _HIDDEN * scale * expected.far**2
+    few = tail.squares < expected.told and tail.clear.units > _SIGNIFICANT_SHARE * units
+    few &= expected.told - tail.squares < _HIDDEN_SD * scale * expected.far**2
     norm = math.sqrt(squares / units)
     # Later scores may be far smaller: at the start not all effects of levels are known.  With all
     # of it, errors of 51 states were 11 times those of least squares instead of 3.
@@ -137,7 +137,7 @@ def of_few(counted: Limits, residual: float, units: float, mu: float, *, ends: b
     assert counted.tail is not None
     told, clear = residual * counted.width * units, counted.tail.clear
     squares = max(told, clear.squares)
-    believed = counted.once or clear.squares > _CLEARLY * told
+    believed = counted.once or clear.squares > _CLEAR_RATIO * told
     if believed or (counted.narrowest > 0 and not ends):
         return replace(counted, squares=squares)
     most = max(_MOST_NORMS, _MOST_NOISE * mu * math.sqrt(units / max(counted.width, 1.0)))

@@ -16,7 +16,7 @@ MOST_KNOWN, _FIRST_KNOWN = 8, 0.12
 # Its noise need not be below this share of the sampling error; and the share of the last score.
 # Neither matters up to eps = 3 (0 and 13 of 96 fits changed).  At eps = 200 the error of a slope
 # that is not loglinear was 1.07 times as large without the first, and missing without the second.
-_QUIET_KNOWN, _LAST_KNOWN = 0.2, 0.6
+_LEAST_NOISE_KNOWN, _LAST_KNOWN = 0.2, 0.6
 # Errors of hazards at the start, in sampling errors, and the largest error of log hazards; it also
 # limits steps of slopes per standard deviation over events.  Without it errors of 96 fits were 1.08
 # times as large.
@@ -27,7 +27,7 @@ _NORMS = 0.03
 # residuals, unless thresholds are minimal; for amounts or a mean (`Limits.once`) only if residuals
 # fell, since each threshold would lead to another solution.  With one count even then, errors of 14
 # such fits were 2.7 times those of least squares instead of 2.3.
-_LOUD = 0.2
+_NOISY_SHARE = 0.2
 # They are also counted again while thresholds exceed this many root mean square norms: the reason
 # may be rows of a rare level, until its coefficient is estimated.  Without it errors of 93 of 378
 # fits were 1.07 times as large.
@@ -38,7 +38,7 @@ _MANY_NORMS = 12.0
 _FAR_NORMS = 0.1
 # Norms are not counted again if no more than this is left: without it nothing was left for scores
 # in two of 378 fits.
-_ENOUGH = 0.06
+_LEAST_LEFT = 0.06
 # Share of what is left for each score except the last, and for the first of two.
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35
 
@@ -56,11 +56,11 @@ def newton(rounds: Rounds, share: float) -> None:
     left, once = share, rounds.limits.once
     again = not once
     for number in itertools.count(len(rounds.path.observations)):
-        enough = left > _ENOUGH and rounds.steps_left > 1
+        enough = left > _LEAST_LEFT and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
             far = rounds.limits.more_than(_MANY_NORMS) and not once
             cost = min(_FAR_NORMS, left / 4) if far else _NORMS
-            loud, left = rounds.noisy(_LOUD), left - cost
+            loud, left = rounds.noisy(_NOISY_SHARE), left - cost
             label = f"norms of scores after round {number}"
             rounds.count(cost, left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
@@ -89,7 +89,7 @@ def first_score(rounds: Rounds, left: float) -> None:
 def newton_known(rounds: Rounds, share: float) -> None:
     """Release scores with one threshold, as `newton`, until the last is near the solution."""
     left, limit, path = share, rounds.limits.limit, rounds.path
-    quiet = share_for(rounds.noise, limit, _QUIET_KNOWN * math.sqrt(rounds.units))
+    quiet = share_for(rounds.noise, limit, _LEAST_NOISE_KNOWN * math.sqrt(rounds.units))
     for number in range(MOST_KNOWN):
         near = rounds.near(rounds.deviation(limit, left))
         last = number + 1 == MOST_KNOWN or near or left < _LAST_KNOWN * share

@@ -37,9 +37,9 @@ _FARTHEST = 256.0
 _UNLIKELY = 1e-12
 # Relative difference of counts from those of the nearest shape.  With .05 and .03 thresholds of 24
 # kinds of rows, 5,000 to 100,000 of each, were 1.44 and 1.55 times the optimum instead of 1.32.
-_DIFFERENT = 0.1
+_SHAPE_ERROR = 0.1
 # The threshold minimises the mean square of noise and this share of the total clipped from norms.
-_ONE_SIDED = 0.7
+_BIAS_SHARE = 0.7
 # Standard deviations of noise for the upper and lower limit of the number of units beyond a
 # threshold.  With 2 for the lower limit, 6 of 32 fits of ten simulated designs that reported
 # clipping had clipped fewer than 10 rows, instead of 0 of 9.
@@ -124,11 +124,11 @@ class NormTail:
         seen, squares = shares * tail, shares**2
         for _ in range(3):
             expected = units[:, None] * shares
-            variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
+            variance = deviation**2 + (_SHAPE_ERROR * expected) ** 2 + expected
             fitted = (seen / variance).sum(axis=1)
             units = np.maximum(fitted / (squares / variance).sum(axis=1), deviation)
         expected = units[:, None] * shares
-        variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
+        variance = deviation**2 + (_SHAPE_ERROR * expected) ** 2 + expected
         fit = ((tail - expected) ** 2 / variance + np.log(variance / deviation**2)).sum(axis=1)
         weights = np.exp(prior - fit / 2 - np.max(prior - fit / 2))
         weights /= weights.sum()
@@ -258,7 +258,7 @@ def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
     excess: shape (..., m): total excess of norms over each threshold.
     Returns an array of shape (...).
     """
-    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
+    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_BIAS_SHARE * excess) ** 2, axis=-1)])
 
 
 def norm_of(k: float) -> float:

@@ -33,11 +33,11 @@ _REACH = 0.5
 # A matrix or a mean squared residual has changed if it differs from its expectation by this many
 # standard deviations.  Without it .89 of intervals covered instead of .96 where residuals had
 # become 1.5 or 2 times as large.
-_NEWS = 3.0
+_CHANGED_SD = 3.0
 # Second moments, or mean squares of residuals, beyond these shares of what they were, by so many
 # deviations of their noise, need another start; and their mean does if it is in the upper half of
 # what shortened rows can have.
-_SMALLER, _LARGER, _CLEAR, _FULL = 0.4, 2.5, 1.5, 0.5
+_SMALLER, _LARGER, _CLEAR, _MOSTLY_CLIPPED = 0.4, 2.5, 1.5, 0.5
 # Relative change of a mean squared residual from clipping rows and over a few months.
 _RESIDUAL_DOUBT = 0.1
 
@@ -75,8 +75,8 @@ def resumed_whitening(begun: Standardised) -> Whitening | None:
     before = Whitening(
         start.change, start.unseen, start.theta, start.residual, moments, start.sizes
     )
-    seen = _look(begun, start, before)
-    if seen.full or _vanished(seen, moments):
+    seen = _release_moments(begun, start, before)
+    if seen.full or _has_collapsed(seen, moments):
         return None
     sampling = _sampling(start, begun.scales.units)
     residual = _residual(seen, sampling)
@@ -94,7 +94,7 @@ def resumed_whitening(begun: Standardised) -> Whitening | None:
     )
 
 
-def _vanished(seen: _Seen, known: Moments) -> bool:
+def _has_collapsed(seen: _Seen, known: Moments) -> bool:
     """Whether the variance of rows in a direction is small, and clearly below that of the start.
 
     Slopes along it would be those of the start, with small errors.  When more than `_SMALLER` only
@@ -108,7 +108,7 @@ def _vanished(seen: _Seen, known: Moments) -> bool:
     return bool(((values < _SMALLER * before) & (values + edge < before)).any())
 
 
-def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
+def _release_moments(begun: Standardised, start: Start, before: Whitening) -> _Seen:
     noise, small = begun.noise, begun.few_rows
     squares, n = before.squares, begun.scales.units
     usual = math.sqrt(squares + small)
@@ -127,7 +127,7 @@ def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
     gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows, as of the start")
     gram, deviation = gram / n, deviation / n
     total = max(squares + small, 1.0)
-    full = 1 + _FULL * (min(limit**2 / total, 2 * _LARGER) - 1)
+    full = 1 + _MOSTLY_CLIPPED * (min(limit**2 / total, 2 * _LARGER) - 1)
     full += _CLEAR * deviation * math.sqrt(max(len(gram), 1)) / total
     sizes, width = np.outer(before.sizes, before.sizes), before.width
     variance = (deviation / sizes) ** 2
@@ -150,7 +150,7 @@ def _residual(seen: _Seen, sampling: float) -> float:
     if seen.residual is None:
         return 1.0
     doubt, noise = _RESIDUAL_DOUBT**2 + sampling, seen.deviation**2
-    news = (seen.residual - 1) ** 2 > _NEWS**2 * (doubt + noise)
+    news = (seen.residual - 1) ** 2 > _CHANGED_SD**2 * (doubt + noise)
     return seen.residual if news else 1 + doubt / (doubt + noise) * (seen.residual - 1)
 
 
@@ -166,7 +166,7 @@ def _averaged(
     number = max(width * (width + 1) / 2, 1.0)
     # Entries off the diagonal have half of the variance, and occur twice.
     news = float((wrong**2 / (doubt + noise)).sum()) / number
-    if news > 1 + _NEWS * math.sqrt(2 / number):
+    if news > 1 + _CHANGED_SD * math.sqrt(2 / number):
         doubt = np.maximum(doubt, news * (doubt + noise) - noise)
     weight = doubt / (doubt + noise)
     held = at_least(np.eye(width) + weight * wrong, _SMALLER)

@@ -28,7 +28,7 @@ _FIRST_NOISE, _FIRST_MOST = 0.1, 0.15
 # The last score is taken when errors of the curvature add at most this share of its noise, after a
 # step of at most this many standard deviations in each entry.  With .5 errors of 378 fits were 1.02
 # times as large, and without the second those of 28 of them 1.05 times.
-_SETTLED, _LONG = 0.3, 4.0
+_SETTLED, _LONG_SD = 0.3, 4.0
 # It is not taken while noise in coefficients exceeds this share of the variance of residuals.
 FAR_NOISE = 0.03
 # Nor is it taken if its threshold is this multiple of the previous one, as that changes the
@@ -36,7 +36,7 @@ FAR_NOISE = 0.03
 _WIDER = 2.0
 # Norms are counted again after residuals fell by this share of their variance.  Without it there
 # was 1.7 to 2.2 times as much noise for 30 correlated columns of 2,000 to 20,000 rows.
-_FALLEN = 0.1
+_RESIDUAL_DROP = 0.1
 # Change of linear predictors for which means are clearly nonlinear.  Without it .86 of 90 intervals
 # covered instead of .91 where a regressor was 1 in a tenth of 20,000 rows.
 _LONG_STEP = 2.0
@@ -170,14 +170,14 @@ class Rounds:
             return self._expected is not None and loud and len(self.path.observations) > 2
         last = self.path.observations[-1]
         longest = float(np.abs(last.score / last.deviation).max(initial=0.0))
-        return self.path.ahead < _SETTLED * sigma and longest < _LONG
+        return self.path.ahead < _SETTLED * sigma and longest < _LONG_SD
 
     def near(self, sigma: float) -> bool:
         """Whether errors of the curvature add little to noise of this size in the next score."""
         if not self.path.observations:
             return False
         step = (self.path.theta - self.path.observations[-1].at) * self._sizes
-        short = float(np.abs(step).max(initial=0.0)) < _LONG * sigma
+        short = float(np.abs(step).max(initial=0.0)) < _LONG_SD * sigma
         return short and self.path.ahead < _SETTLED * sigma
 
     def noisy(self, share: float) -> bool:
@@ -224,7 +224,7 @@ class Rounds:
         """
         way = (self.path.theta - self._counted) * self._sizes
         wrong = float(self.path.variance @ self._sizes**2)
-        return float(way @ way) - 2 * wrong > _FALLEN * self.residual**2
+        return float(way @ way) - 2 * wrong > _RESIDUAL_DROP * self.residual**2
 
     @property
     def variance(self) -> Doubles:

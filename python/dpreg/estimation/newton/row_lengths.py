@@ -23,9 +23,9 @@ _SEEN, _LONGEST = 2.5, 128.0
 # Octaves above the typical norm up to which bins are half octaves.
 _OCTAVES = 3
 # Squared norms of normal rows are within this many standard deviations of their mean.
-_NORMAL = 2.0
+_NORMAL_SD = 2.0
 # Total clipped from rows, in standard deviations of the noise in their second moments.
-_BALANCE = 0.5
+_CLIPPED_SD = 0.5
 # Largest noise, as a multiple of the sampling error of second moments, however much is clipped.
 _MOST_NOISE = 8.0
 
@@ -113,13 +113,13 @@ class RowNorms:
         The part clipped from squares is small relative to the noise of second moments, limit^2 /
         mu, unless noise relative to sampling error, limit^2 / (mu sqrt(units)), would be large.
         """
-        usual = max(self.width, 1) + _NORMAL * math.sqrt(2 * self.width)
+        usual = max(self.width, 1) + _NORMAL_SD * math.sqrt(2 * self.width)
         most = max(usual, _MOST_NOISE * mu * math.sqrt(self.units))
         told, squares = self._told(), self.middles**2
         limit = usual
         while limit < most:
             cut = float(told @ np.maximum(squares - limit, 0.0))
-            if cut <= _BALANCE * limit / mu:
+            if cut <= _CLIPPED_SD * limit / mu:
                 break
             limit *= 2**0.25
         return math.sqrt(min(limit, most))

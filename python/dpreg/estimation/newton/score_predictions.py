@@ -53,7 +53,7 @@ _NO_LIMIT = 50.0
 # equivalent does not reflect effects of regressors.
 _MOST_VARIED = {"logit": 2.0, "probit": 1.25, "cloglog": 1.25, "log": 2.0}
 # Share of the variance of counts about their means, as the dispersion is not known.
-_ABOUT = 0.7
+_WITHIN_VARIANCE = 0.7
 # Limits of an indicator of a level.
 _INDICATOR = (0.0, 1.0)
 # Shares are added up in doubles.
@@ -74,10 +74,10 @@ def predicting(begun: Standardised, share: float) -> Release:
     """
     if begun.design.terms.family.dispersed:
         mean, spread = float(begun.scales.centre[-1]), float(begun.scales.scale[-1])
-        begun = begun.of(NegativeBinomial(first_alpha(_ABOUT * spread**2, mean, mean**2)))
+        begun = begun.of(NegativeBinomial(first_alpha(_WITHIN_VARIANCE * spread**2, mean, mean**2)))
     design, scales, noise = begun.design, begun.scales, begun.noise
     family = design.terms.family
-    units = _natural(begun.telling_units, scales)
+    units = _public_scale(begun.telling_units, scales)
     size = max(units.width, 1)
     alike = _alike(design.terms, units)
     limit, _ = _row_limit(begun, units, alike, "norms of rows", share)
@@ -98,14 +98,14 @@ def predicting(begun: Standardised, share: float) -> Release:
     moments = _moments(values / held, hidden / size / held, mean_square)
     limit *= min(family.most_residual, _RESIDUAL * model.deviation)
     theta, noises, pulls = _rounds(begun, rows, model, moments, limit, share)
-    theta, kept = _quieted(theta, model, moments, noises, pulls, scales.units)
+    theta, kept = _shrunk(theta, model, moments, noises, pulls, scales.units)
     if model.constant is not None:
-        theta = theta + _cut_off(model, norms, limit) * model.constant
+        theta = theta + _clipping_offset(model, norms, limit) * model.constant
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
     return begun.released(change @ theta, units, None, notes)
 
 
-def _natural(units: StandardUnits, scales: Scales) -> StandardUnits:
+def _public_scale(units: StandardUnits, scales: Scales) -> StandardUnits:
     """Scale columns by the distance of public limits or, without an intercept, the largest one."""
     low, high = scales.low[units.columns], scales.high[units.columns]
     given = scales.given[units.columns]
@@ -182,7 +182,7 @@ def _rounds(
     for number in range(1, _ROUNDS + 1):
         label = f"score of round {number}"
         score, deviation = noisy_score(rows, theta, limit, label, begun.noise, mu)
-        if _turned(score, before, deviation):
+        if _is_reversed(score, before, deviation):
             curvature *= _STEEPER
         before = score
         step = 1 / (units * curvature)
@@ -194,7 +194,7 @@ def _rounds(
     return np.asarray(np.mean(thetas[-_LAST:], axis=0)), np.array(noises), np.array(pulls)
 
 
-def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
+def _clipping_offset(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
     """Return the correction of linear predictors for rare outcomes.
 
     The residual of a rare outcome is about 1, and its score is clipped to a share known from norms
@@ -216,13 +216,13 @@ def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
     return -added if often else added
 
 
-def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:
+def _is_reversed(score: Doubles, before: Doubles, deviation: float) -> bool:
     """Whether the score significantly points back, as the previous step was too large."""
     noise = deviation**2 * math.sqrt(len(score)) + deviation * float(np.linalg.norm(before))
     return float(score @ before) < -_CLEAR * noise
 
 
-def _quieted(
+def _shrunk(
     theta: Doubles,
     model: WorkingModel,
     moments: Doubles,

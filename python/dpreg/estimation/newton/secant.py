@@ -14,7 +14,7 @@ from dpreg.estimation.newton.matrix_errors import MatrixErrors
 from dpreg.estimation.releases.spectrum import symmetric_root
 
 # Standard deviation that clipping of scores adds to an entry of the curvature.
-_BENT = 0.03
+_CLIPPING_SD = 0.03
 # Least eigenvalue of the curvature, relative to second moments of 1.
 _LEAST = 0.1
 # The same if a smaller one is expected: values below are rounding errors.  Without it the curvature
@@ -23,7 +23,7 @@ _FLATTEST = 1e-8
 # A difference of scores with a smaller p-value determines the error of the curvature.  At .02, in
 # one of twelve fits of a mean noise over a short step looked like a curvature of .1 or 2.4: one was
 # wrong by ten errors, and errors were up to 17 times those of least squares.
-_BY_CHANCE = 1e-3
+_P_VALUE = 1e-3
 # Largest such error, squared, as the score of a row cannot decrease faster.  Without it errors of
 # 11 of 378 fits were 3.6 times as large; if a single difference may exceed it, noise of 3.5
 # standard deviations over a short step gave a curvature of 65, and a mean was wrong by 15 errors.
@@ -106,7 +106,7 @@ class Path:
         self.curvature = np.eye(len(sizes))
         self._bent, self._still, self._squares = bent, still, sizes**2
         self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
-        self._first = doubt.beside(np.full((len(sizes), len(sizes)), 2 * _BENT**2))
+        self._first = doubt.beside(np.full((len(sizes), len(sizes)), 2 * _CLIPPING_SD**2))
         self._surprises = list[float]()
         self._measured = False  # The curvature was measured at `theta`.
         self._errors: Doubles | None = None  # Set by `end`.
@@ -241,7 +241,7 @@ class Path:
         wrong = np.diag(self._first.times(step))
         surprise = (square - width) / float(wrong @ (1 / noise))
         # After a short step the insignificant part would dominate the update of the curvature.
-        if square <= special.chdtri(width, _BY_CHANCE):
+        if square <= special.chdtri(width, _P_VALUE):
             surprise = 0.0
         doubt, more = self.doubt, self._doubted(surprise)
         doubt = replace(doubt, variance=np.maximum(doubt.variance, more.variance))

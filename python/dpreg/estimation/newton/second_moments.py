@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 # response.  With a fixed 3.5 standard deviations per entry, one in six slopes of 56 levels of
 # 300,000 rows had no error instead of none, and others had 3.6 times the errors of least squares
 # instead of 2.2.
-_FALSE = 0.05
+_FALSE_DISCOVERIES = 0.05
 # Typical size of other correlations, and of the sum of squared correlations of a coordinate: with
 # the first alone noise was used as correlations, steps were too large, and errors of 36 levels of
 # 100,000 rows were 7 times those of least squares instead of 2.1.
@@ -27,7 +27,7 @@ ALIKE, _ALIKE_ALL = 0.1, 0.06
 # Correlations that may be this large have no prior: their estimates keep all their noise.  Without
 # it 7 of 111 slopes of 5,000 rows on a column that is mostly 0, and on one that it follows, were
 # wrong by more than four errors instead of 5 of 230.
-_VAGUE = 0.3
+_NO_PRIOR_SIZE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Moments:
         both = (before + variance) / np.where(apart, 2.0, 1.0)
         clear = 1 - (1 - shrunken(matrix - self.matrix, both)) ** 4
         weight = np.where(level, np.maximum(usual, clear), np.where(known, usual, 1.0))
-        vague = ~level | (before > 2 * _VAGUE**2)
+        vague = ~level | (before > 2 * _NO_PRIOR_SIZE**2)
         noise = (1 - weight) ** 2 * self._noises + np.where(vague, weight**2 * variance, 0.0)
         found, left = self.matrix + weight * (matrix - self.matrix), weight * variance
         if self.errors is None:
@@ -225,7 +225,7 @@ def shrunken(seen: Doubles, variance: Doubles) -> Doubles:
     Breiman (1995), "Better subset regression using the nonnegative garrote".
     """
     count = len(seen) if seen.ndim == 1 else len(seen) * (len(seen) + 1) / 2
-    beyond = float(special.ndtri(_FALSE / (2 * max(count, 1))))
+    beyond = float(special.ndtri(_FALSE_DISCOVERIES / (2 * max(count, 1))))
     square, least = seen**2, beyond**2 * variance
     clear = square > least
     return np.where(clear, 1 - least / np.where(clear, square, 1.0), 0.0)

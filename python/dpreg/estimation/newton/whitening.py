@@ -13,10 +13,10 @@ from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.hidden_directions import (
     constant_sums,
     farthest,
-    not_seen,
+    insignificant_columns,
+    insignificant_sums,
     shortened,
     unseen,
-    untold_columns,
 )
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.second_moments import Moments, shrunken
@@ -38,25 +38,25 @@ SQUARES_KEPT = 2 * USUAL**2
 _LEAST, _MORE, _MOST = 0.01, 2.0, 0.06
 # If that is too little the first two may cost more, if the last share remains: without it .12 to
 # .71 of 30 columns of 5,000 rows had no error, and others errors up to 1.8 times as large.
-_CROWDED, _LEFT = (0.1, 0.2), 0.45
+_RAISED_SHARES, _LEAST_LEFT = (0.1, 0.2), 0.45
 # Second moments of this many standard deviations of noise are significant.  Matrices are released
 # until all are, at most this many: with 3, .21 of coefficients of 378 fits had no error instead of
 # .15.
-_SEEN, MOST_LOOKS = 3.0, 4
+_SIGNIFICANT_SD, MOST_LOOKS = 3.0, 4
 # They are also released while one is below this many standard deviations and its error is more than
 # the second number times the typical one.  Coefficients of nearly collinear columns consist of such
 # directions: without it they were wrong by up to 8 and 6 privacy errors in 40 fits of 20,000 wages
 # and flights, instead of 3.
-_WANTED, _ROUGH = 6.0, 2.0
+_PRECISE_SD, _IMPRECISE_RATIO = 6.0, 2.0
 # Along a direction of levels, by the second share of its square, in which less than the first is
 # left of columns, what is measured must be seen by itself: that each has a second moment of 1 says
 # nothing of what they have in common.  Without it 8 to 33 of 60 fits of 5,000 rows gave errors to
 # two levels of the same rows, and up to 52 of them lay between the two; with .3, up to 15.  Of
 # other columns too, a fifth of 54 coefficients of 20,000 rentals of bicycles had none, for 0.
-_APART, _OF_LEVELS = 0.5, 0.5
+_LEAST_OWN_SHARE, _LEVEL_SHARE = 0.5, 0.5
 # Insignificant ones are set to this share of the largest that noise alone makes, and scaled up for
 # the next matrix.  With 1, .42 of the coefficients of 198 fits had no error instead of .31.
-_HELD = 0.2
+_INSIGNIFICANT_SHARE = 0.2
 # In small studies mean squared residuals are at least this share of their noise.  With 0, a slope
 # of .5 in 300 rows with bounds of the response ten times too wide was estimated as -26, with an
 # error of 2; with 1, errors of 300 rows in the table of plans were 19% larger instead of 10%.
@@ -82,7 +82,7 @@ class _Table:
 
         With them .91 of the coefficients of 5 indicators of 500 rows covered instead of 1.
         """
-        columns = untold_columns(self.begun.scales, self.begun.units)
+        columns = insignificant_columns(self.begun.scales, self.begun.units)
         return columns[:0] if self.begun.few_rows else columns
 
     def shortened(self, found: Whitening, norm: float) -> Whitening:
@@ -92,7 +92,7 @@ class _Table:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _MatrixResult:
     """The result of a matrix."""
 
     found: Whitening
@@ -151,16 +151,16 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
     )  # fmt: skip
     small = table.begun.few_rows
     nothing = np.zeros((found.width, 0))
-    look = _Look(found, nothing, nothing, clear=False)
+    look = _MatrixResult(found, nothing, nothing, clear=False)
     for number in range(2 if small else MOST_LOOKS):
-        look = _look(table, look, number)
+        look = _release_matrix(table, look, number)
         if look.clear and not small:
             break
     found = table.shortened(look.found, USUAL * math.sqrt(max(look.found.squares, 1)))
     return found.without(look.hidden, centred=table.begun.units.intercept)[0]
 
 
-def _look(table: _Table, last: _Look, again: int) -> _Look:
+def _release_matrix(table: _Table, last: _MatrixResult, again: int) -> _MatrixResult:
     """Release a matrix."""
     noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
     before = last.found
@@ -179,10 +179,10 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     # Otherwise .19 of the coefficients of 102 fits had no error instead of .13.
     products = products * np.where(before.levels, told, 1.0)
     moments = before.moments.doubted(last.alike).seen(gram[:width, :width], doubt)
-    least = _SMALL_SEEN if small else _SEEN
+    least = _SMALL_SEEN if small else _SIGNIFICANT_SD
     untold = unseen(moments, before, table.untold, least)
     measured = Moments(gram[:width, :width], doubt, before.levels)
-    moments = moments.apart(untold).without(not_seen(table.sums, before, measured, least))
+    moments = moments.apart(untold).without(insignificant_sums(table.sums, before, measured, least))
     values, vectors = np.linalg.eigh(moments.matrix)
     # Noise of others has not spread independent coordinates: when shrunk to the others,
     # insignificant columns seemed significant, and .05 of coefficients of 30 indicators of 5,000
@@ -191,10 +191,10 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     values[others] = moments.without_spread(values[others])
     unsure = moments.along(vectors)
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
-    apart = (values > _APART) | ((vectors[before.levels] ** 2).sum(axis=0) < _OF_LEVELS)
+    apart = (values > _LEAST_OWN_SHARE) | ((vectors[before.levels] ** 2).sum(axis=0) < _LEVEL_SHARE)
     seen = (values > least * unsure) & (apart | (alone > least * measured.along(vectors)))
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
-    held = np.maximum(values, _HELD * moments.edge(vectors))
+    held = np.maximum(values, _INSIGNIFICANT_SHARE * moments.edge(vectors))
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
     floor = _HIDDEN * float(scale) / n if small else 0.0
     left = square - 2 * float(step @ products) + float(step @ moments.matrix @ step)
@@ -209,17 +209,19 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     hidden, alike = (
         np.linalg.qr(np.linalg.solve(by, vectors[:, of]))[0] for of in (~seen, ~seen & ~apart)
     )
-    clear = noise.left < _LEFT or (bool(seen.all()) and not _rough(values, unsure))
-    return _Look(table.shortened(found.turned(by), limit), hidden, alike, clear)
+    clear = noise.left < _LEAST_LEFT or (bool(seen.all()) and not _is_imprecise(values, unsure))
+    return _MatrixResult(table.shortened(found.turned(by), limit), hidden, alike, clear)
 
 
-def _rough(values: Doubles, unsure: Doubles) -> bool:
+def _is_imprecise(values: Doubles, unsure: Doubles) -> bool:
     """Whether a second moment is imprecise, and much less precise than others.
 
     unsure: standard errors.
     """
     error = unsure / values
-    return len(error) > 0 and bool(error.max() > max(1 / _WANTED, _ROUGH * np.median(error)))
+    return len(error) > 0 and bool(
+        error.max() > max(1 / _PRECISE_SD, _IMPRECISE_RATIO * np.median(error))
+    )
 
 
 def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
@@ -234,8 +236,12 @@ def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
     if small:
         return limit, min(share, _SMALL_MOST[again])
     most = _MOST
-    if share > _MOST and again < len(_CROWDED) and noise.left - _CROWDED[again] > _LEFT:
-        most = _CROWDED[again]
+    if (
+        share > _MOST
+        and again < len(_RAISED_SHARES)
+        and noise.left - _RAISED_SHARES[again] > _LEAST_LEFT
+    ):
+        most = _RAISED_SHARES[again]
     share = min(max(share, _LEAST) * _MORE**again, most)
     reach = math.sqrt(quiet * n / entries * noise.share(share) / noise.rows)
     return min(max(limit, reach), WIDE * usual), share
