@@ -116,7 +116,7 @@ def test_nothing_is_charged_before_a_session_pays():
 
 
 # Kernels whose arguments are arrays of one computation.
-KERNELS = {"_look", "_run", "_vectors", "mapped_rows"}
+KERNELS = {"_run", "_vectors", "mapped_rows"}
 
 
 def functions(path):

@@ -9,7 +9,7 @@ import pytest
 import dpreg
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.coordinates import Whitening
-from dpreg.estimation.newton.hidden_directions import constant_sums, not_seen
+from dpreg.estimation.newton.hidden_directions import constant_sums, insignificant_sums
 from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.rare_columns import RareColumns
 from dpreg.estimation.releases.rows import standard_units
@@ -66,14 +66,14 @@ def test_a_sum_without_a_spread_is_told_from_one_that_has_some():
     levels = np.ones(4, dtype=bool)
     moments = Moments(exact, np.full((4, 4), 0.01), levels)
     found = Whitening(turn, np.zeros((4, 0)), np.zeros(4), 1.0, moments, np.ones(4))
-    hidden = not_seen(sums, found, moments, 3.0)
+    hidden = insignificant_sums(sums, found, moments, 3.0)
     np.testing.assert_allclose(np.abs(hidden.T @ nothing), [1.0])
     # nor is one of columns that are left out
     less = Whitening(
         turn[:, 1:], turn[:, :1], np.zeros(3), 1.0,
         Moments(exact[1:, 1:], np.full((3, 3), 0.01), levels[1:]), np.ones(3),
     )  # fmt: skip
-    assert not_seen(sums[:, :1], less, less.moments, 3.0).shape == (3, 0)
+    assert insignificant_sums(sums[:, :1], less, less.moments, 3.0).shape == (3, 0)
 
 
 def test_what_two_sums_differ_by_is_seen():
@@ -81,10 +81,12 @@ def test_what_two_sums_differ_by_is_seen():
     measured = Moments(np.diag([0.0, 4, 1]), np.full((3, 3), 0.01), np.ones(3, dtype=bool))
     found = Whitening(np.eye(3), np.zeros((3, 0)), np.zeros(3), 1.0, measured, np.ones(3))
     sums = np.array([[1.0, 0, 0], [1, 0.1, 0]]).T
-    hidden = not_seen(sums, found, measured, 3.0)
+    hidden = insignificant_sums(sums, found, measured, 3.0)
     np.testing.assert_allclose(np.abs(hidden), [[1.0], [0], [0]], atol=1e-12)
     # nor is it where each of them has some spread
-    assert not_seen(np.array([[1.0, 0, 1], [1, 0.1, 1]]).T, found, measured, 3.0).shape == (3, 0)
+    assert insignificant_sums(
+        np.array([[1.0, 0, 1], [1, 0.1, 1]]).T, found, measured, 3.0
+    ).shape == (3, 0)
 
 
 def test_sums_of_others_add_no_direction():
@@ -93,7 +95,7 @@ def test_sums_of_others_add_no_direction():
     sums = np.column_stack([np.eye(4)[:, :2], np.ones((4, 1)) * [[1], [1], [0], [0]]])
     moments = Moments(np.diag([0.0, 0.0, 1.0, 1.0]), np.full((4, 4), 0.01), np.ones(4, dtype=bool))
     found = Whitening(np.eye(4), np.zeros((4, 0)), np.zeros(4), 1.0, moments, np.ones(4))
-    hidden = not_seen(sums @ rng.standard_normal((3, 9)), found, moments, 3.0)
+    hidden = insignificant_sums(sums @ rng.standard_normal((3, 9)), found, moments, 3.0)
     assert hidden.shape == (4, 2)
     np.testing.assert_allclose(hidden @ hidden.T, np.diag([1.0, 1.0, 0.0, 0.0]), atol=1e-12)
 

@@ -18,8 +18,8 @@ from dpreg.estimation.inference.effect import (
     remainder,
     residual_variance,
     scores_by_models,
-    share_of_long_residuals,
-    share_of_long_weights,
+    share_of_large_residuals,
+    share_of_large_weights,
     without_noise,
 )
 from dpreg.estimation.methods.effect_columns import ByArm
@@ -221,17 +221,17 @@ def test_intervals_cover_where_an_outcome_is_rare_in_one_arm():
 def test_few_rows_are_long_where_weights_or_events_are_few():
     centre, spread = np.array([1.0, 3.0]), np.array([0.0, 1.0])
     same = np.array([math.log(0.25), 0.0])
-    events = share_of_long_residuals(same, centre, spread)
+    events = share_of_large_residuals(same, centre, spread)
     assert events == pytest.approx(0.16 / (1 - 3 * 0.16))
-    assert share_of_long_weights(same, centre, spread, (0.05, 0.95)) == pytest.approx([0.8, 0.2])
+    assert share_of_large_weights(same, centre, spread, (0.05, 0.95)) == pytest.approx([0.8, 0.2])
     steep = np.array([-3.0, 1.0])
     chance = 1 / (1 + np.exp(-np.random.default_rng(1).normal(size=1_000_000)))
     own = chance / np.clip(chance, 0.05, 0.95) ** np.array([[2], [4]])
-    found = share_of_long_weights(steep, centre, spread, (0.05, 0.95))
+    found = share_of_large_weights(steep, centre, spread, (0.05, 0.95))
     assert found[1] == pytest.approx(own[0].mean() ** 2 / own[1].mean(), rel=0.06)
     assert found[0] == pytest.approx(found[1])
     for size in (1e200, np.nan):
-        of = share_of_long_weights(steep * size, centre, spread, (0.05, 0.95))
+        of = share_of_large_weights(steep * size, centre, spread, (0.05, 0.95))
         assert np.isfinite(of).all()
 
 

@@ -1,4 +1,4 @@
-"""Rows that are functions of one record with a treatment each: models of arms, and scores."""
+"""Rows for treatment effects, each a function of one record: regressions by arm, and scores."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ from dpreg.privacy.sealed import opened
 
 Made = tuple[Doubles, Doubles, Integers]
 
-# Scores are no farther from 0, so that what is made of them is finite.
+# Largest absolute score, so that sums and squares of scores are finite.
 FARTHEST = 1e100
 
 
 def one_row_each(design: Design, expansion: Expansion, terms: Terms) -> Design:
-    """Return the design of rows that an expansion makes, one of a record or none.
+    """Return the design whose rows an expansion makes: at most one per record.
 
-    design: private: of records whose first regressor is the treatment.
-    expansion: one of those below.
-    terms: of the rows.
-    Returns: with the units of `design`: a unit that comes or goes changes no row of another one,
-        and has no more rows than records.
+    design: private; records whose first regressor is the treatment.
+    expansion: one of the expansions below.
+    terms: the terms of the new rows.
+    Returns: a design with the units of `design`: adding or removing a unit leaves the rows of all
+        other units unchanged, and a unit has at most as many rows as records.
     """
     records = opened(design.records)
     return Design.of_rows(ExpandedRows(records.rows, expansion, 1), terms, records.units)
 
 
 def in_arms(X: Doubles, y: Doubles) -> Made:
-    """Records whose treatment is 0 or 1, as they are."""
+    """Return the records whose treatment is 0 or 1, unchanged."""
     there = (X[:, 0] == 0) | (X[:, 0] == 1)
     return X[there], y[there], there.astype(np.int64)
 
 
 def alone(X: Doubles, y: Doubles) -> Made:
-    """The treatment as the only regressor."""
+    """Return records with the treatment as the only regressor."""
     return np.ascontiguousarray(X[:, :1]), np.array(y), _ones(y)
 
 
 def treatments(X: Doubles, y: Doubles) -> Made:
-    """The treatment as response, of the other regressors."""
+    """Return records with the treatment as response and the other regressors."""
     return np.ascontiguousarray(X[:, 1:]), np.array(X[:, 0]), _ones(y)
 
 
 def treatments_alone(X: Doubles, y: Doubles) -> Made:
-    """The treatment as response, of none."""
+    """Return records with the treatment as response and no regressors."""
     return np.empty((len(y), 0)), np.array(X[:, 0]), _ones(y)
 
 
-# Rows that have a column of `Interacted`: those of both arms, or of one of them; others have 0.
+# The arms in which a column of `Interacted` is not 0.
 BOTH, UNTREATED, TREATED = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interacted:
-    """The treatment, and covariates in all rows or in those of one arm."""
+    """The treatment, and covariates of all rows or of one arm only."""
 
     # Shape (m,), of each column:
-    covariates: Integers  # Its place among the covariates.
+    covariates: Integers  # Index of the covariate.
     arms: Integers  # BOTH, UNTREATED or TREATED.
-    centre: Doubles  # What is taken off first.
+    centre: Doubles  # Subtracted first.
 
     def __call__(self, X: Doubles, y: Doubles) -> Made:
         treated, values = X[:, 0], X[:, 1:][:, self.covariates]
@@ -76,20 +76,21 @@ class Interacted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A model of which only released numbers are known, for predictions."""
+    """A released model, for predictions."""
 
     params: Doubles  # Shape (1 + k,): the intercept first.
-    limits: Doubles  # Shape (k, 2): to which covariates are moved.
+    limits: Doubles  # Shape (k, 2): covariates are clipped to these.
     family: Family
 
     def moved(self, X: Doubles) -> Doubles:
-        """Return covariates within their limits."""
+        """Return the covariates clipped to their limits."""
         return np.asarray(np.clip(X, self.limits[:, 0], self.limits[:, 1]))
 
     def predictor(self, X: Doubles) -> Doubles:
         """Return linear predictors.
 
-        One column after another: the last bit of a matrix product may depend on where a row is.
+        Columns are added one by one: the last bit of a matrix product may depend on the position
+        of a row.
         """
         inside = self.moved(X)
         found = np.full(len(X), self.params[0])
@@ -104,12 +105,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectScores:
-    """Scores whose mean is a mean outcome under treatment, under none, or their difference."""
+    """Scores whose mean is the mean outcome with treatment, without it, or the difference."""
 
     outcomes: tuple[Line, Line]  # Without and with the treatment.
     # Probability of the treatment; None: scores are predictions alone.
     propensity: Line | float | None
-    overlap: tuple[float, float]  # To which probabilities are moved.
+    overlap: tuple[float, float]  # Probabilities are clipped to these.
     # Of the scores without and with the treatment: (-1, 1) for the effect.
     weights: tuple[float, float]
 

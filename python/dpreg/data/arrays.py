@@ -1,4 +1,4 @@
-"""Matrices and vectors of any package as sources of rows: looked at by type and shape alone."""
+"""Matrices and vectors of any package as sources of rows; only type and shape are inspected."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from dpreg.data.source import MemorySource, RowSource
 def matrix_source(name: str, values: Any) -> RowSource:
     """Return a data frame, an array or sparse array of two axes, or a list of rows as numbers.
 
-    A list declares neither type nor width: its first row says how many columns there are, and cells
-    that are not numbers, and those of rows of another length, are missing.
+    A list declares neither type nor width: the first row gives the number of columns.  Cells that
+    are not numbers are missing, and so are all cells of rows of another length.
     """
     import scipy.sparse
 
@@ -51,7 +51,7 @@ def vector_source(name: str, values: Any) -> RowSource:
 
 
 def is_column(values: Any) -> bool:
-    """Whether it is a matrix of one column."""
+    """Whether values are a matrix of one column."""
     if _is_list(values):
         return bool(values) and _is_row(values[0]) and len(values[0]) == 1
     if _is_frame(values):
@@ -74,7 +74,7 @@ def _is_list(values: Any) -> bool:
 
 
 def _is_frame(values: Any) -> bool:
-    # Of the type: the labels of rows are attributes of a series, too.
+    # The type is inspected: row labels are attributes of a series, too.
     return hasattr(type(values), "columns") and not isinstance(values, np.ndarray)
 
 
@@ -102,9 +102,9 @@ def _not_numbers(name: str, dtype: Any, axes: int) -> SchemaError:
 
 
 def _sparse_source(name: str, values: Any) -> RowSource:
-    """Return a sparse array of scipy, whose columns are made dense as they are read."""
+    """Return a scipy sparse array as a source; columns are made dense as they are read."""
     _check_array(name, values, 2)
-    by_column = cache(values.tocsc)  # when it is first read, since that looks at cells
+    by_column = cache(values.tocsc)  # only at the first read: the conversion looks at cells
 
     def column(j: int) -> Any:
         def cells(part: slice) -> Numbers:

@@ -1,4 +1,4 @@
-"""Arrow arrays as cells, by their declared type alone."""
+"""Convert Arrow arrays to cells, by their declared type alone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 def arrow_column(name: str, kind: pa.DataType) -> Column:
     """Return what is public about a column of an Arrow type.
 
-    A dictionary declares no levels, ordered or not: its entries are part of the data, listed by
-    whoever wrote them.
+    A dictionary, ordered or not, declares no levels: its entries are part of the data.
     """
     if pa.types.is_dictionary(kind):
         inner = arrow_column(name, kind.value_type)
@@ -35,7 +34,7 @@ def arrow_column(name: str, kind: pa.DataType) -> Column:
 
 
 def arrow_schema(schema: pa.Schema) -> Schema:
-    """Return what is public about columns of Arrow types."""
+    """Return the public schema of an Arrow schema."""
     names = zip(all_different(schema.names), schema.types, strict=True)
     return Schema({name: arrow_column(name, kind) for name, kind in names})
 
@@ -78,7 +77,7 @@ def arrow_cells(array: pa.Array) -> Cells:
         return Numbers(truth.astype(bool), _missing(array))
     if pa.types.is_decimal(kind):
         wide = array if kind.bit_width >= 128 else array.cast(pa.decimal128(38, kind.scale))
-        # Entries one by one: the conversion of Arrow does not give the nearest double.
+        # One entry at a time: Arrow's own conversion does not give the nearest double.
         encoded = wide.dictionary_encode()
         places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return Coded(places, Objects(encoded.dictionary.to_pylist()))
@@ -91,16 +90,16 @@ def arrow_cells(array: pa.Array) -> Cells:
     if ticks is not None:
         storage, per_second, tag = ticks
         values, missing = _fixed(array, storage).astype(np.int64), _missing(array)
-        if tag == b"T":  # polars takes times that are not within a day for missing
+        if tag == b"T":  # polars treats times outside a day as missing
             outside = (values < 0) | (values >= 86400 * per_second)
             missing = outside if missing is None else outside | missing
         return Ticks(values, per_second, tag, missing)
-    # What has no form here is missing in every row, whatever is in it.
+    # Types without a representation here are missing in every row, whatever the values.
     return Objects([None] * len(array))
 
 
 def _ticks(kind: Any) -> tuple[type[np.signedinteger[Any]], int, bytes] | None:
-    """Return the integer type, the ticks of a second (0: days) and the tag of a type of time."""
+    """Return integer type, ticks per second (0: days) and tag of a temporal type."""
     if pa.types.is_date32(kind):
         return np.int32, 0, b"D"
     if pa.types.is_date64(kind):
@@ -116,7 +115,7 @@ def _ticks(kind: Any) -> tuple[type[np.signedinteger[Any]], int, bytes] | None:
 
 
 def _fixed(array: Any, dtype: Any) -> NDArray[Any]:
-    """Return the values of an array of fixed width, whatever they are where it is null."""
+    """Return the values of a fixed-width array; values at nulls are arbitrary."""
     content = array.buffers()[1]
     if content is None or len(array) == 0:
         return np.zeros(len(array), dtype=dtype)

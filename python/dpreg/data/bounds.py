@@ -1,4 +1,4 @@
-"""Public bounds of columns, as the user gives them, and what names and bounds say of columns."""
+"""Public bounds of columns given by the user, and what names and bounds imply about columns."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 
-# Half of a narrower interval could not be divided by.
+# Dividing by half the width of a narrower interval could overflow.
 LEAST_WIDTH = 1e-60
-# Squares of ratios of widths must be doubles.
+# Squared ratios of widths must not overflow.
 _LARGEST = 1e60
-# Columns that contrasts with other levels make, of which there are fewer than levels.
+# Columns of contrasts with one column fewer than levels.
 _CODED = re.compile(r"\[[A-Z]\.")
 
 
 def column_pairs(bounds: Mapping[str, Bounds] | None, schema: Schema) -> dict[str, Bounds]:
-    """Return the bounds of columns of the data; `checked_bounds` sees the rest."""
+    """Return the bounds that are of columns of the data; `checked_bounds` checks the others."""
     if not isinstance(bounds, Mapping):
         return {}
     return {
@@ -36,10 +36,10 @@ def column_pairs(bounds: Mapping[str, Bounds] | None, schema: Schema) -> dict[st
 
 
 def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[str, Bounds]:
-    """Return what `Terms.bounds` may be: the bounds that were given, by column of the design.
+    """Return the given bounds by column of the design, for `Terms.bounds`.
 
-    bounds: as for `dp_lm`.  Those of a term with several columns, such as a factor, are of each of
-        them that has none of its own.
+    bounds: as for `dp_lm`.  Bounds of a term with several columns, such as a factor, apply to each
+        of its columns without bounds of its own.
     """
     if bounds is None:
         return {}
@@ -65,7 +65,7 @@ def checked_bounds(bounds: Mapping[str, Bounds] | None, terms: Terms) -> dict[st
 def column_bounds(terms: Terms) -> Doubles:
     """Return the bounds of each column of X and, last, of the response; NaN where unknown.
 
-    Those of deviations from the means of a unit are as far from 0 as the given ones are apart.
+    Deviations from unit means are bounded by plus or minus the width of the given interval.
     """
     names = [*terms.names, terms.response]
     result = np.full((len(names), 2), np.nan)
@@ -80,17 +80,17 @@ def column_bounds(terms: Terms) -> Doubles:
 
 
 def wide_places(terms: Terms) -> Integers:
-    """Return places of the columns with bounds of the user, the response being the last."""
+    """Return the indices of columns with bounds from the user; the response is last."""
     natural = terms.family.response is not None
     names = [*terms.names, "" if natural else terms.response]
     return np.flatnonzero([name in terms.bounds for name in names])
 
 
 def level_places(terms: Terms) -> tuple[Integers, ...]:
-    """Return places, in X, of the columns from 0 to 1 that levels make, those of a term together.
+    """Return the indices in X of columns of levels with values from 0 to 1, grouped by term.
 
-    Columns with bounds of the user, and weights, are left out, and so are the bases of a column
-    with public bounds, of which some are from 0 to 1.
+    Columns with bounds from the user and weights are left out.  So are bases of a column with
+    public bounds, some of which have values from 0 to 1.
     """
     if terms.within:
         return ()
@@ -110,11 +110,11 @@ def level_places(terms: Terms) -> tuple[Integers, ...]:
 
 
 def whole_factor(terms: Terms) -> Integers:
-    """Return places, in X, of the levels of a factor that a formula without an intercept has all.
+    """Return the indices in X of the factor that has all its levels, without an intercept.
 
-    They add up to 1 in all rows.  That is the first factor of the formula, or none: R does not say
-    in its names which levels are left out of later ones, nor do levels add up to 1 of which some
-    have bounds of the user.
+    These columns add up to 1 in every row.  Only the first factor of the formula qualifies: R's
+    names do not say which levels of later factors are left out.  Levels do not add up to 1 if some
+    have bounds from the user.
     """
     levels = {tuple(of.tolist()) for of in level_places(terms)}
     known = {j for j, name in enumerate(terms.names) if name in terms.ranges}
@@ -128,7 +128,7 @@ def whole_factor(terms: Terms) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """Places in X of a regressor, of the indicators of levels, and of their products."""
+    """Indices in X of a regressor, of indicators of levels, and of their products."""
 
     of: int
     levels: Integers
@@ -136,9 +136,9 @@ class Crossed:
 
 
 def crossed_columns(terms: Terms) -> Iterator[Crossed]:
-    """Find them by their names, where regressor and levels are in the model too.
+    """Find crossed columns by name; the regressor and the levels must be in the model too.
 
-    A regressor that is a product with levels itself is left out, so that no column is found twice:
+    A regressor that is itself a product with levels is left out, so that no column is found twice:
     x:g:h is x times the levels of g:h.
     """
     parts = [tuple(sorted(name.split(":"))) for name in terms.names]
@@ -166,14 +166,14 @@ def _checked_pair(name: str, limits: Any) -> Bounds:
             raise TypeError
         low, high = float(first), float(last)
     except (OverflowError, TypeError, ValueError):
-        # The value is not shown: it may be a column of records.
-        # Two of something else: the kind of the pair would say nothing.
+        # The message does not show the value, which may be a column of records, nor the type of a
+        # pair, which would not help.
         pair = isinstance(limits, (tuple, list)) and len(limits) == 2
         other = "" if pair else f", not {a_kind(limits)}"
         limits_are = ("those of ", Value(name), f" must be two numbers{other}")
         raise ArgumentError("bounds", limits_are, such_bounds(name)) from None
     if not (max(abs(low), abs(high)) <= _LARGEST and high - low > LEAST_WIDTH):
-        # Of doubles that are in order, only those beyond these limits are refused.
+        # Ordered doubles are rejected only if they are beyond these limits.
         more = ", more than 1e-60 apart and within 1e60 of 0" if low < high else ""
         raise ArgumentError("bounds", f"{name!r} needs low < high{more}", such_bounds(name))
     return low, high

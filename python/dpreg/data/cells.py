@@ -1,14 +1,15 @@
-"""The cells of one column, in the forms that every container has in common.
+"""The cells of one column, in forms common to all containers.
 
-Whatever a cell is, it becomes a number, the position of a level, or the key of a unit by itself,
-and what cannot become one is missing.  Nothing here raises, warns or prints because of a cell:
-cells of declared types are converted by their bytes, and objects only when their type is one of
-those listed, by the methods of that type.
+Each cell becomes a number, the index of a level, or the key of a unit, independently of other
+cells; a cell that cannot be converted is missing.  Nothing here raises, warns or prints because of
+a cell: cells of declared types are converted by their bytes, and objects only if their type is
+listed, by the methods of that type.
 
-A key is a tag for the kind of value and the value in bytes, so that equal keys mean equal values of
-one kind: 1 is neither "1" nor True, but it is 1.0, which a reader makes of it where another cell is
-missing; -0.0 is 0.0; NaN is missing, and so is a time that is not within a day; text is compared as
-stored, timestamps with a zone by their instant, whatever the unit they are counted in.
+A key is a tag for the kind of value followed by the value in bytes, so that equal keys mean equal
+values of one kind. 1 differs from "1" and from True but equals 1.0, since readers convert integers
+to floats where another cell is missing. -0.0 equals 0.0.  NaN is missing, and so is a time outside
+a day.  Text is compared as stored; timestamps with a zone are compared by instant, whatever their
+unit.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from dpreg.base.levels import Level
 Codes = NDArray[np.int32]
 
 NANOS = 10**9
-# Whole numbers of floats below it are keys like integers.
+# Whole floats below it have the keys of integers.
 MOST_WHOLE = 2.0**63
 
 
 class Cells(Protocol):
-    """One column of a batch of rows.  Private.  Total, and row by row."""
+    """One column of a batch of rows.  Private.  Conversions are total and act on each row alone."""
 
     def __len__(self) -> int: ...
 
@@ -40,10 +41,10 @@ class Cells(Protocol):
         """Return the nearest doubles, NaN where a cell is missing or not a number."""
 
     def codes(self, levels: Sequence[Level]) -> Codes:
-        """Return the position of each cell in `levels`, -1 where it has none."""
+        """Return the index of each cell in `levels`, -1 where it is none of them."""
 
     def keys(self) -> pa.LargeBinaryArray:
-        """Return the key of each cell, null where it is missing or has none."""
+        """Return the key of each cell; null if it is missing or has no key."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,7 +52,7 @@ class Numbers:
     """Integers, floats or booleans."""
 
     values: NDArray[Any]  # Of any numeric type.
-    missing: Flags | None = None  # None: no cell is, NaN apart.
+    missing: Flags | None = None  # None: no cell except NaN.
 
     def __len__(self) -> int:
         return len(self.values)
@@ -61,7 +62,7 @@ class Numbers:
             doubles = self.values.astype(np.float64, copy=self.missing is not None)
         if self.missing is not None:
             doubles[self.missing] = np.nan
-        # Fields of records may lie between whole doubles, where the core reads none.
+        # Fields of records may be unaligned, which the core cannot read.
         return np.require(doubles, requirements="A")
 
     def codes(self, levels: Sequence[Level]) -> Codes:
@@ -85,9 +86,9 @@ class Numbers:
 
 
 def _float_keys(values: NDArray[np.floating[Any]], missing: Flags | None) -> pa.LargeBinaryArray:
-    """Return keys of doubles, of whole numbers as integers, and of more than that of both parts."""
+    """Return keys of floats: whole numbers as integers, extended precision in two parts."""
     with np.errstate(all="ignore"):
-        # Adding 0 makes -0.0 the other zero.
+        # Adding 0 turns -0.0 into 0.0.
         doubles = values.astype(np.float64) + 0.0
         rest = (values - doubles).astype(np.float64)
         absent = np.isnan(doubles) if missing is None else missing | np.isnan(doubles)
@@ -95,7 +96,7 @@ def _float_keys(values: NDArray[np.floating[Any]], missing: Flags | None) -> pa.
         integers = _integer_keys(np.where(whole, doubles, 0).astype(np.int64), absent)
     keys = _fixed_keys(b"f", _bytes(doubles, ">f8"), absent)
     exact = (rest == 0) | ~np.isfinite(doubles)
-    if not exact.all():  # a type of more precision than a double
+    if not exact.all():  # a type with more precision than a double
         pair = np.hstack([_bytes(doubles, ">f8"), _bytes(rest, ">f8")])
         keys = pc.if_else(pa.array(exact), keys, _fixed_keys(b"F", pair, absent))
     return pc.if_else(pa.array(whole), integers, keys)
@@ -110,7 +111,7 @@ def _integer_keys(values: NDArray[np.integer[Any]], missing: Flags | None) -> pa
 
 
 def _as_type(level: Level, dtype: np.dtype[Any]) -> Any:
-    """Return `level` as a value of a numeric type; None if it is none of its values."""
+    """Return `level` as a value of a numeric type; None if the type has no such value."""
     if isinstance(level, str):
         return None
     try:
@@ -122,7 +123,7 @@ def _as_type(level: Level, dtype: np.dtype[Any]) -> Any:
 
 
 class _NoNumbers:
-    """Cells that are not numbers, whatever they spell, nor levels unless a class says so."""
+    """Cells that are never numbers, and are levels only where a subclass says so."""
 
     __slots__ = ()
 
@@ -135,7 +136,7 @@ class _NoNumbers:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Texts(_NoNumbers):
-    """Text, as bytes that need not be valid UTF-8, or plain bytes."""
+    """Text, as bytes that need not be valid UTF-8, or bytes."""
 
     values: pa.LargeBinaryArray
     tag: bytes = b"s"  # ``b"s"`` for text, ``b"y"`` for bytes.
@@ -159,8 +160,8 @@ class Texts(_NoNumbers):
 
 
 def by_entry(encoded: Any, number: Callable[[Any], int], dtype: Any = np.int32) -> NDArray[Any]:
-    """Return a number of each entry of a dictionary, by cell; -1 where a cell is missing."""
-    # The last place is that of missing cells.
+    """Return, for each cell, the number of its dictionary entry; -1 where it is missing."""
+    # The last index is for missing cells.
     table = np.array([*map(number, encoded.dictionary.to_pylist()), -1], dtype=dtype)
     places = encoded.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
     return np.asarray(table[places])
@@ -168,7 +169,7 @@ def by_entry(encoded: Any, number: Callable[[Any], int], dtype: Any = np.int32) 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ticks(_NoNumbers):
-    """Dates, times, timestamps or durations, which are neither numbers nor levels."""
+    """Dates, times, timestamps or durations: neither numbers nor levels."""
 
     values: Integers
     per_second: int  # 1, 1000, 10**6 or 10**9; or 0: days.
@@ -179,7 +180,7 @@ class Ticks(_NoNumbers):
         return len(self.values)
 
     def keys(self) -> pa.LargeBinaryArray:
-        """See `Cells.keys`: whole seconds, and nanoseconds beyond them."""
+        """See `Cells.keys`; a key has whole seconds and the remaining nanoseconds."""
         if self.per_second == 0:
             seconds, rest = self.values * 86400, np.zeros_like(self.values)
         else:
@@ -191,7 +192,7 @@ class Ticks(_NoNumbers):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Coded:
-    """Cells that are positions in a list of entries: categories and dictionaries."""
+    """Cells that are indices into a list of entries: categories and dictionaries."""
 
     positions: NDArray[np.signedinteger[Any]]  # Negative where a cell is missing.
     entries: Cells
@@ -210,14 +211,14 @@ class Coded:
         return self.entries.keys().take(pa.array(places, mask=places == len(self.entries)))
 
     def places(self) -> NDArray[np.intp]:
-        """Return positions, and one beyond the entries where a cell is missing."""
+        """Return indices; missing cells have the number of entries."""
         size, positions = len(self.entries), self.positions.astype(np.intp)
         return np.where((positions >= 0) & (positions < size), positions, size)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Joined:
-    """Cells of parts of a column, one part after another."""
+    """The concatenated cells of several parts of a column."""
 
     parts: Sequence[Cells]  # At least one.
 
@@ -243,7 +244,7 @@ def _bytes(values: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
 def _fixed_keys(
     tag: bytes, payload: NDArray[np.uint8], missing: Flags | None
 ) -> pa.LargeBinaryArray:
-    """Return keys of one tag whose payloads, the rows of an array, have one length."""
+    """Return keys with one tag; payloads are the rows of an array, all of one length."""
     rows, width = payload.shape
     content = np.empty((rows, 1 + width), dtype=np.uint8)
     content[:, 0] = tag[0]

@@ -1,4 +1,4 @@
-"""Rows each of which is a function of a row that was read: clipped, and without offsets."""
+"""Row-by-row changes of a design: clipping to bounds, and subtraction of offsets."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dpreg.data.design import Design, Terms
 from dpreg.data.observations import ByBlock, InMemory, Made, Observations, Statistic
 from dpreg.privacy.sealed import opened
 
-# Regressors and response of some rows, each row by itself.  Can be pickled.
+# Maps regressors and response of some rows, each row by itself.  Can be pickled.
 RowChange = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
 
 
 def changed(design: Design, change: RowChange, terms: Terms) -> Design:
-    """Return a design after a change of each row, which is made block by block."""
+    """Return a design with a change applied to each row, block by block."""
     records = opened(design.records)
     rows = records.rows
     made: Observations = (
@@ -34,7 +34,7 @@ def changed(design: Design, change: RowChange, terms: Terms) -> Design:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfChanged(Generic[Made]):
-    """A statistic of changed rows, as a `Statistic` of the rows."""
+    """A statistic of the changed rows, as a `Statistic` of the original rows."""
 
     change: RowChange
     statistic: Statistic[Made]
@@ -50,7 +50,7 @@ class _OfChanged(Generic[Made]):
 class _ChangedRows(ByBlock):
     rows: Observations
     change: RowChange
-    # local, memory: as of the rows.
+    # local, memory: those of the rows.
     local: bool
     memory: float
 
@@ -67,14 +67,14 @@ class _ChangedRows(ByBlock):
 
 
 def _inside(low: Doubles, high: Doubles, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-    """Return rows within the limits of regressors and, last, of the response, shape (d + 1,)."""
+    """Return clipped rows; limits have shape (d + 1,), the response last."""
     return np.clip(X, low[:-1], high[:-1]), np.clip(y, low[-1], high[-1])
 
 
 def clipped(design: Design) -> Design:
-    """Move values beyond public bounds to these; the same design if no bounds were given.
+    """Clip values to their public bounds; without bounds the design is unchanged.
 
-    Each row is a function of what it was, so a unit that comes or goes changes no other rows.
+    Rows are changed one by one, so adding or removing a unit changes no other row.
     """
     if not design.terms.bounds:
         return design
@@ -86,9 +86,9 @@ def clipped(design: Design) -> Design:
 def _less_offsets(
     offsets: tuple[int, ...], kept: list[int], X: Doubles, y: Doubles
 ) -> tuple[Doubles, Doubles]:
-    """Return the columns that are kept, and the response less offsets; 0 where it overflows."""
-    # Column by column, so that what a row gets does not depend on its place; and an
-    # overflow is no news, as it would be of a record.
+    """Return the kept columns, and the response minus offsets; 0 where that overflows."""
+    # Column by column, so that the result of a row does not depend on its position.  Overflow must
+    # not warn, since a warning would depend on a record.
     with np.errstate(all="ignore"):
         for j in offsets:
             y = y - X[:, j]
@@ -103,9 +103,9 @@ def refuse_offsets(terms: Terms, function: str) -> None:
 
 
 def without_offsets(design: Design) -> Design:
-    """Take offsets off the response.
+    """Subtract offsets from the response.
 
-    Each row is a function of what it was, so a unit that comes or goes changes no other rows.
+    Rows are changed one by one, so adding or removing a unit changes no other row.
     """
     terms = design.terms
     if not terms.given:

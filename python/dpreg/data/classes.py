@@ -1,4 +1,4 @@
-"""Coefficients of models of classes: of ordered classes, and of classes beside a baseline."""
+"""Coefficients of models of classes: ordered classes, and classes relative to a baseline."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from dpreg.base.levels import Level
 class Classes:
     """The classes of a response, and the columns of a record.  Public."""
 
-    levels: tuple[Level, ...]  # Length K: of the response, in their order.
+    levels: tuple[Level, ...]  # Length K: levels of the response, in order.
     covariates: tuple[str, ...]  # Columns of a record; offsets are among them.
 
     @property
     def count(self) -> int:
-        """Predictors of a record: K - 1."""
+        """Number of predictors of a record: K - 1."""
         return len(self.levels) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered(Classes):
-    """One predictor for each of K - 1 thresholds: that of a class above it.
+    """One predictor for each of K - 1 thresholds: of a class above the threshold.
 
-    Covariates have one coefficient each, and each threshold has its own: a predictor is that of the
-    covariates less the threshold.
+    Each covariate and each threshold has one coefficient.  A predictor is the linear combination of
+    the covariates minus the threshold.
     """
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns: covariates, and thresholds as R's polr writes them."""
+        """Names of the columns: covariates, then thresholds as in R's polr."""
         pairs = zip(self.levels, self.levels[1:], strict=False)
         return (*self.covariates, *(f"{low}|{high}" for low, high in pairs))
 
@@ -63,16 +63,16 @@ class Ordered(Classes):
 
 @dataclass(frozen=True, slots=True)
 class Baseline(Classes):
-    """One predictor for each class but `base`: its log odds against that one.
+    """One predictor for each class except `base`: its log odds against `base`.
 
-    Coefficients of the user compare with the first class, whichever `base` is.
+    Reported coefficients compare with the first class, whatever `base` is.
     """
 
-    base: int = 0  # Number of the class that others are compared with.
+    base: int = 0  # Index of the reference class.
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns: those of each class after the first, its intercept before the others."""
+        """Names of the columns, for each class after the first; its intercept comes first."""
         own = ("Intercept", *self.covariates)
         return tuple(f"{level}:{name}" for level in self.levels[1:] for name in own)
 
@@ -80,7 +80,7 @@ class Baseline(Classes):
         """Return what makes coefficients of covariates of those of (covariate - centre) / scale."""
         block = np.diag(np.concatenate([[1.0], 1 / scale]))
         block[0, 1:] = -centre / scale
-        # A class less the first, where rows have each less the base.
+        # Rows compare each class with the base; coefficients compare with the first.
         own = np.delete(np.eye(len(self.levels)), self.base, axis=1)
         return np.asarray(np.kron(own[1:] - own[0], block))
 

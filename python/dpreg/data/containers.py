@@ -1,4 +1,4 @@
-"""The one place where data become a source of rows."""
+"""Open data of any kind as a source of rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from dpreg.base.later import ds, pa
 from dpreg.data.schema import no_column
 from dpreg.data.source import RowSource
 
-# No file system has longer names, and names hardly have these marks, as CSV, JSON and HTML do.
+# Text that is longer, or has one of these characters, is the content of a table (CSV, JSON, HTML),
+# not a file name.
 _LONGEST, _MARKS = 255, '\n\r\0"<'
 
 
 def open_source(data: Any) -> RowSource:
-    """Return data of any kind as a source: only its schema is read here."""
+    """Return data of any kind as a source; only the schema is read here."""
     from dpreg.data import engines, frames, parquet
 
     if isinstance(data, (str, os.PathLike)):
@@ -47,7 +48,7 @@ def open_source(data: Any) -> RowSource:
 
 
 def _name(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file; refuse the text of a table, and do not repeat what is in it."""
+    """Return a file name; reject the text of a table without repeating it in the message."""
     name = os.fsdecode(path)
     longest = max(len(part.encode(errors="replace")) for part in name.split(os.sep))
     if longest > _LONGEST or any(mark in name for mark in _MARKS):
@@ -62,7 +63,7 @@ def _name(path: str | os.PathLike[str]) -> str:
 
 
 def check_column(argument: str, name: str, data: Any) -> None:
-    """Refuse the name of a column that the data do not have."""
+    """Raise an error if the data do not have the column."""
     schema = open_source(data).schema
     if name not in schema.columns:
         raise SchemaError(argument, *no_column(name, schema))

@@ -1,4 +1,4 @@
-"""The private side of a regression problem: numbers, one row a record."""
+"""The private side of a regression problem: numbers, one row per record."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Units:
     """The rows of each protected unit.  Private."""
 
     offsets: NDArray[np.uint64]  # Shape (units + 1,).
-    # Shape (n,): unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``; of `ExpandedRows` the
-    # records.
+    # Shape (n,): unit u has the rows ``rows[offsets[u]:offsets[u + 1]]``, or records in the case
+    # of `ExpandedRows`.
     rows: NDArray[np.uint64]
-    most: int | None = None  # No unit has more rows, as they were made so.  None: it is not known.
+    most: int | None = None  # Largest number of rows of a unit, by construction.  None: not known.
 
     @classmethod
     def from_labels(cls, labels: Integers) -> Units:
@@ -47,23 +47,23 @@ class Units:
 
 
 def unit_means(values: Doubles, units: Units) -> Doubles:
-    """Return the mean of the rows of each unit; a unit has at least one."""
+    """Return the mean of the rows of each unit; every unit has at least one row."""
     first = units.offsets[:-1].astype(np.intp)
     if not len(first):
         return values[:0]
     counts = np.diff(units.offsets.astype(np.int64)).astype(np.float64)
-    # A sum of huge cells may overflow: a warning would be about a cell.
+    # A sum of huge cells may overflow, and a warning would depend on cells.
     with np.errstate(all="ignore"):
         sums = np.add.reduceat(values[units.rows.astype(np.intp)], first, axis=0)
         return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
 
 
 def unit_labels(keys: pa.LargeBinaryArray, numbers: dict[bytes, int]) -> Integers:
-    """Return the number of the unit of each row, -1 where a key is missing.
+    """Return the unit number of each row, -1 where its key is missing.
 
-    Equal keys have one number, different keys different ones, in this batch and all others.
+    Numbers are equal if and only if keys are, across all batches.
 
-    numbers: of the keys so far; new ones are added.
+    numbers: number of each key seen so far; new keys are added.
     """
     return by_entry(
         keys.dictionary_encode(), lambda key: numbers.setdefault(key, len(numbers)), np.int64
@@ -75,39 +75,39 @@ class Terms:
     """What is public about a regression problem."""
 
     response: str
-    names: tuple[str, ...]  # Of the columns of X, the intercept not among them.
+    names: tuple[str, ...]  # Of the columns of X, without the intercept.
     intercept: bool
-    # Limits of those columns that are known from declared levels.
+    # Limits of columns that follow from declared levels.
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    # Those that the user gives, of columns and of the response; see `checked_bounds`.  Columns that
-    # a private selection left out may be among them.
+    # Limits that the user gives for columns and the response; see `checked_bounds`.  They may
+    # include columns that a private selection left out.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     within: bool = False  # Rows are deviations from the means of their unit.
     family: Family = GAUSSIAN
-    # Columns that a selection keeps or leaves together, in the order of `names`: those of each term
+    # Columns that a selection keeps or drops together, in the order of `names`: those of each term
     # of the formula.  None: each column by itself.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    offsets: tuple[str, ...] = ()  # Those of `names` whose coefficient is 1.
-    # Column of the data with the weights of rows, which are the last of `names`.
+    offsets: tuple[str, ...] = ()  # Columns whose coefficient is fixed at 1.
+    # Column of the data with the weights; it is the last of `names`.
     weights: str | None = None
-    # Public limits of columns of the data of which a term makes a basis.
+    # Public limits of data columns that enter the formula through a basis.
     data_bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def candidates(self) -> dict[str, tuple[int, ...]]:
-        """What a selection chooses from: places, in `names`, of the columns of each group."""
+        """Candidates of a selection: indices into `names`, by group."""
         columns = iter(range(len(self.names)))
         groups = self.groups or {name: (name,) for name in self.names}
         return {group: tuple(islice(columns, len(of))) for group, of in groups.items()}
 
     @property
     def given(self) -> tuple[int, ...]:
-        """Places of the offsets in `names`."""
+        """Indices of the offsets in `names`."""
         return tuple(j for j, name in enumerate(self.names) if name in self.offsets)
 
     @property
     def weight(self) -> int | None:
-        """Place of the weights in `names`; None: all rows weigh the same."""
+        """Index of the weights in `names`; None: rows are not weighted."""
         return None if self.weights is None else len(self.names) - 1
 
     @property
@@ -121,7 +121,7 @@ class Terms:
         return (("Intercept",) if self.intercept else ()) + self.regressors
 
     def keeping(self, kept: Sequence[int]) -> Terms:
-        """Return the terms of these columns only, in this order."""
+        """Return the terms of these columns, in this order."""
         names = tuple(self.names[j] for j in kept)
         ranges = {name: pair for name, pair in self.ranges.items() if name in names}
         groups = {group: of for group, of in self.groups.items() if set(of) <= set(names)}
@@ -130,7 +130,7 @@ class Terms:
 
 
 def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
-    """Return the terms of a design whose last column has the weights, if there are any."""
+    """Return the terms of a design whose last column has the weights, if any."""
     if weights is None:
         return terms
     name, limit = f"weights({weights.column})", weights.limit
@@ -140,7 +140,7 @@ def weighed_terms(terms: Terms, weights: Weights | None) -> Terms:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Records:
-    """What a design has of its records."""
+    """The records of a design, and their units."""
 
     rows: Observations
     units: Units | None  # None: a unit is a row.
@@ -171,7 +171,7 @@ class Arrays(NamedTuple):
 class Design:
     """Records as numbers, and what is public about them."""
 
-    records: Sealed[Records]  # The rows, and which of them are of one unit.
+    records: Sealed[Records]  # The rows, grouped by unit.
     terms: Terms
     by_unit: bool  # A unit may have several rows.
 
@@ -216,7 +216,7 @@ class Design:
         return Design.of_rows(opened(self.records).rows, self.terms)
 
     def keep(self, columns: Sequence[int]) -> Design:
-        """Return the design with these columns only, in the order they have here."""
+        """Return the design with only these columns, in this order."""
         kept, records = sorted(columns), opened(self.records)
         return Design.of_rows(records.rows.columns(kept), self.terms.keeping(kept), records.units)
 
@@ -225,10 +225,10 @@ class Design:
 class Block:
     """Some rows of a table as numbers.  Private."""
 
-    rows: Rows  # The complete ones of n.
-    # The unit of each row, complete or not, -1 where it is missing.  None: a row is a unit.
+    rows: Rows  # The complete rows among n.
+    # Unit of each of the n rows, -1 where it is missing.  None: a row is a unit.
     labels: Integers | None = None
-    # Position of the level of each row's stratum, -1 where it has none.
+    # Index of the stratum of each row, -1 where it has none.
     codes: NDArray[np.int32] | None = None
 
 
@@ -240,10 +240,10 @@ def read_design(
     memory: float,
     stratum: Stratum | None = None,
 ) -> Design:
-    """Read the records: evaluate the formula on every complete row.
+    """Read the records and evaluate the formula on every complete row.
 
-    unit: column that names the protected unit; rows without one are incomplete.
-    stratum: whose rows are wanted; None: all.
+    unit: column that names the protected unit; rows without a unit are incomplete.
+    stratum: keep the rows of this stratum only; None: all rows.
     """
     if unit is None and stratum is None and isinstance(source, PartitionedSource):
         return Design.of_rows(PartitionedRows(spec, source, memory), terms)
@@ -268,9 +268,9 @@ def design_of(
 ) -> Design:
     """Return the design of blocks of rows.
 
-    A row is of a stratum if its column has the level.  A unit with several rows is of it only if
-    none of them, complete or not, has another of the declared levels: a unit is of one stratum
-    at most, whatever the formula and in whatever order its rows come.
+    A row belongs to a stratum if its column has that level.  A unit with several rows belongs to a
+    stratum only if none of its rows, complete or not, has another declared level.  A unit is
+    therefore in at most one stratum, whatever the formula and the order of rows.
     """
     collector, labels, elsewhere = Collector(memory), [_NO_LABELS], [_NO_LABELS]
     for block in blocks:

@@ -45,9 +45,9 @@ def duckdb_source(relation: Any) -> RowSource:
 
 @lru_cache(maxsize=1024)
 def _arrow_type(kind: str) -> Any:
-    """Return what a type of DuckDB is in Arrow, by a query that has nothing to do with the data.
+    """Return the Arrow type of a DuckDB type, by a query that does not involve the data.
 
-    Whatever is asked of the relation itself, if only for no rows, may run a part of it.
+    Any query of the relation itself, even for no rows, may run a part of it.
     """
     try:
         table = duckdb.connect().sql(f"select null::{kind} as x").to_arrow_table()
@@ -69,11 +69,11 @@ def ibis_source(table: Any) -> RowSource:
 
 
 class DaskSource(PartitionedSource):
-    """A Dask DataFrame: one task a partition, and a tree of additions."""
+    """A Dask DataFrame: one task per partition, and a tree of additions."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
-        # A frame without rows that Dask keeps for its types.
+        # Dask's empty frame that declares the types.
         self.schema = frame_source(frame._meta).schema
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
@@ -84,7 +84,7 @@ class DaskSource(PartitionedSource):
                 yield Batch(cells, batch.rows)
 
     def _as_declared(self, name: str, cells: Cells, source: RowSource) -> Cells:
-        """Dask does not see to it that partitions have the types that it declares."""
+        """Give cells their declared type, which Dask does not enforce in partitions."""
         declared, found = self.schema[name].holds, source.schema[name].holds
         alike = declared == found or {declared, found} <= _WORDS
         return cells if alike else _Keyless([cells])
@@ -100,12 +100,12 @@ class DaskSource(PartitionedSource):
         return total
 
 
-# What columns of text hold, or of categories that need not be the same in all partitions.
+# Contents of columns whose type or categories may differ between partitions.
 _WORDS = {"text", "categories", "objects"}
 
 
 class _Keyless(Joined):
-    """Cells of another kind than was declared: a unit could have two keys, 1 here and "1" there."""
+    """Cells of another kind than declared, without keys: one unit could be both 1 and "1"."""
 
     def keys(self) -> Any:
         return Objects([None] * len(self)).keys()
@@ -116,7 +116,7 @@ def _of_frame(task: Task, frame: Any) -> Sums:
 
 
 class SparkSource(PartitionedSource):
-    """A Spark DataFrame: one row of sums a partition, added up here."""
+    """A Spark DataFrame: one row of sums per partition, added up here."""
 
     def __init__(self, frame: Any) -> None:
         from pyspark.sql.pandas.types import to_arrow_schema

@@ -1,4 +1,4 @@
-"""Rows by group, and several rows of each record, made while they are read and never kept."""
+"""Rows by group, and several rows per record, made while reading and never stored."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from dpreg.data.observations import ByBlock, InMemory, Made, Observations, Stati
 from dpreg.data.spool import Spool
 from dpreg.privacy.sealed import opened
 
-# Regressors and response of records; returns those of rows, record after record, and how many are
-# of each.
+# Maps regressors and response of records to those of their rows, record after record, and the
+# number of rows of each.
 Expansion = Callable[[Doubles, Doubles], tuple[Doubles, Doubles, Integers]]
 
-# Records that are expanded at a time, and rows of a block, about.
+# Approximate number of records expanded at a time, and of rows in a block.
 _ROWS = 1 << 16
-# Of the memory that rows may take, what the groups of one block take, about.
+# Approximate share of the memory for rows that the groups of one block take.
 _SHARE = 1 / 8
-# More blocks would be of a few rows each.
+# More blocks would have a few rows each.
 _MOST_BLOCKS = 256
 
 
@@ -49,8 +49,8 @@ class ExpandedRows(ByBlock):
 
     records: Observations  # In this process.
     expansion: Expansion
-    most: int  # A record has at most so many rows.
-    # Column of the records in whose order those of a group are; None: as they lie.
+    most: int  # Largest number of rows of a record.
+    # Column by which the records of a group are ordered; None: in the order they were read.
     order: int | None = None
     local = True
 
@@ -73,7 +73,7 @@ class ExpandedRows(ByBlock):
     def groups(
         self, offsets: NDArray[np.integer[Any]], rows: NDArray[np.integer[Any]]
     ) -> Iterator[GroupBlock]:
-        """Return the rows of groups of records; see `by_group`, whose arguments say which."""
+        """Return the rows of groups of records; see `by_group` for the arguments."""
         for block in by_group(self.records, offsets, rows):
             cuts = _cuts(block.offsets.astype(np.int64), self._records_a_block)
             for first, last in itertools.pairwise(cuts):
@@ -110,12 +110,12 @@ def expanded(
 ) -> Design:
     """Return the design of the rows of records.
 
-    design: private: of records, at most `max_rows` of each unit.
-    expansion: a record has at most `periods` rows.
-    terms: of the rows.
-    order: column of the records in whose order those of a unit are.
-    Returns: adding or removing a unit of `design` adds or removes at most periods * max_rows rows
-        of it. Without units, records are the units.
+    design: private; at most `max_rows` records per unit.
+    expansion: makes at most `periods` rows of a record.
+    terms: the terms of the new rows.
+    order: column by which the records of a unit are ordered.
+    Returns: a design in which adding or removing a unit adds or removes at most periods * max_rows
+        rows, all of that unit.  Without units, each record is a unit.
     """
     sealed = opened(design.records)
     records, units = sealed.rows, sealed.units
@@ -135,14 +135,13 @@ def by_group(
     *,
     even: bool = False,
 ) -> Iterator[GroupBlock]:
-    """Read the rows of groups, those of a group in one block.
+    """Read rows by group; the rows of a group are in one block.
 
-    Rows that are in memory are one block.  Others go to another temporary file first, divided by
-    block.  Of rows that are made of records, groups are of records, and all rows of each are its
-    group's.
+    Rows in memory are one block.  Other rows are first written to another temporary file, divided
+    by block.  Expanded rows belong to the group of their record.
 
     offsets, rows: group g has ``rows[offsets[g]:offsets[g + 1]]``; no row is in two groups.
-    even: blocks begin at groups of even number.
+    even: blocks begin at groups with an even number.
     """
     if isinstance(observations, ExpandedRows):
         yield from observations.groups(offsets, rows)
@@ -172,7 +171,7 @@ def by_group(
 def _cuts(offsets: Integers, most: int, step: int = 1) -> Integers:
     """Return the first groups of blocks of about `most` rows, and the number of groups."""
     groups, cuts = len(offsets) - 1, [0]
-    if groups == 0:  # one block, without rows: who sums blocks need not ask whether there are any
+    if groups == 0:  # one empty block, so that sums over blocks have a term
         return np.array([0, 0])
     while cuts[-1] < groups:
         first = cuts[-1]
@@ -185,9 +184,9 @@ def _cuts(offsets: Integers, most: int, step: int = 1) -> Integers:
 def _divided(
     observations: Observations, rows: Integers, begins: Integers
 ) -> tuple[Spool[tuple[Doubles, Doubles, Integers]], list[list[int]]]:
-    """Divide rows by the block that has their place in `rows`; `begins` of blocks, and the end.
+    """Divide rows into blocks of `rows`; `begins` has the first index of each, and the end.
 
-    Returns parts of blocks as they were read, of one new block each, and their numbers by that.
+    Returns the pieces as they were read, each of one new block, and the pieces of each block.
     """
     places = np.full(observations.count, -1)
     places[rows] = np.arange(len(rows))

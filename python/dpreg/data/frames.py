@@ -1,7 +1,7 @@
-"""Data frames of every kind and dicts of columns, as sources of rows.
+"""Data frames of every kind, and dicts of columns, as sources of rows.
 
-The schema is made of declared types alone.  A type is declared by whoever made the table; what a
-Python list holds is not declared, and is read as numbers unless levels are given.
+The schema comes from declared types alone.  A Python list declares no type and is read as numbers
+unless levels are given.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Sliced = Callable[[slice], Cells]
 def frame_source(data: Any) -> RowSource:
     """Return a table of pandas, polars or pyarrow, or one of these in narwhals, as a source.
 
-    Of any other table nothing is asked, its type apart: a method of it may read rows, before the
-    charge, and what types come out may depend on a missing cell.
+    Only the type of any other table is inspected: its methods may read rows before the charge, and
+    the resulting types may depend on a missing cell.
     """
     import narwhals.stable.v1 as nw
 
@@ -49,8 +49,8 @@ def frame_source(data: Any) -> RowSource:
 
 
 def check_in_memory(argument: str, values: Any, named: str = "") -> None:
-    """Refuse what Dask would compute as soon as it was looked at, before the charge."""
-    kind = type(values)  # the labels of rows are attributes of a series, too
+    """Refuse Dask objects, which would be computed on inspection, before the charge."""
+    kind = type(values)  # row labels are attributes of a series, too
     graph = getattr(kind, "__dask_graph__", None)
     if kind.__module__.startswith("dask.") or (graph is not None and graph(values) is not None):
         problem = f"{named}would be computed by Dask before the budget is charged"
@@ -58,7 +58,7 @@ def check_in_memory(argument: str, values: Any, named: str = "") -> None:
 
 
 def _table_source(table: Any) -> RowSource:
-    # A table without columns has no batches, but rows.
+    # A table without columns has rows, but no batches.
     return StreamSource(
         arrow_schema(table.schema),
         lambda columns: table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS),
@@ -81,10 +81,10 @@ def _polars_source(frame: Any) -> RowSource:
 
 
 def _polars_column(name: str, kind: Any) -> Column:
-    """Return what is public about a column: an Enum declares levels, of others Arrow has a type."""
+    """Return what is public about a column: an Enum has levels, other types have an Arrow type."""
     if kind == pl.Enum:
         return Column(name, "categorical", tuple(kind.categories.to_list()), holds="text")
-    # Arrow has no integers of 128 bits, and addresses for Python's objects.
+    # Arrow has no 128-bit integers, and converts Python objects to addresses.
     if kind == pl.Object or str(kind).endswith("128"):
         return Column(name, "other", holds="values of another type")
     return arrow_column(name, pl.Series(dtype=kind).to_arrow().type)
@@ -133,7 +133,7 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
     if hasattr(values, "dtype"):
         if isinstance(values, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
             return _pandas_column(name, values.dtype, lambda: pd.Series(values))
-        # Of other packages: their arrays become numpy's.
+        # Arrays of other packages are converted to numpy.
         return _numpy_column(name, np.dtype(values.dtype), lambda: np.asarray(values))
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
         return Column(name, "numeric", holds=LIST), lambda part: Objects(values[part])
@@ -142,7 +142,7 @@ def _mapped_column(name: str, values: Any) -> tuple[Column, Sliced]:
 
 
 def _pandas_column(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
-    """Return a column of pandas and how to slice it; `series` is called when it is read."""
+    """Return a pandas column and a function that slices it; `series` is called on reading."""
     if isinstance(dtype, pd.CategoricalDtype):
         return _category(name, dtype, series)
     if isinstance(dtype, pd.ArrowDtype):
@@ -166,7 +166,7 @@ def _pandas_column(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Co
 
 
 def _unread(part: slice) -> Cells:
-    """Return cells of a type that has no form here: all are missing, whatever they are."""
+    """Return cells of a type without a representation here: all are missing."""
     return Objects([None] * (part.stop - part.start))
 
 
@@ -175,7 +175,7 @@ def _of_series(series: Callable[[], Any]) -> Sliced:
 
 
 def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
-    """Slice what becomes an Arrow array, in chunks or in one."""
+    """Slice a series that converts to an Arrow array, chunked or not."""
 
     def cells(part: slice) -> Cells:
         found = array(part)
@@ -183,17 +183,17 @@ def _of_arrow(array: Callable[[slice], Any]) -> Sliced:
             return arrow_cells(found)
         if found.num_chunks < 2 or not pa.types.is_dictionary(found.type):
             return arrow_cells(found.combine_chunks())
-        # Arrow puts together no dictionaries of which one has an empty entry, and entries are data.
+        # Arrow does not combine dictionaries if one has a null entry, and entries are data.
         return Joined([arrow_cells(chunk) for chunk in found.chunks])
 
     return cells
 
 
 def _category(name: str, dtype: Any, series: Callable[[], Any]) -> tuple[Column, Sliced]:
-    """Return a pandas category; its type says what the levels are, not where they are from."""
+    """Return a pandas category; its type has the levels, but not where they come from."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in dtype.categories]
     levels = tuple(v if isinstance(v, (str, int, float)) else str(v) for v in entries)
-    # Entries that look alike are no levels, and as keys of units they stay apart.
+    # Entries with equal text cannot be levels; as keys of units they remain distinct.
     alike = len(set(levels)) < len(levels)
     shown = tuple(entries) if alike else levels
     column = Column(
@@ -227,7 +227,7 @@ def _numpy_column(
 def _numpy_ticks(values: Any, tag: bytes) -> Cells:
     unit, count = np.datetime_data(values.dtype)
     if unit not in PER_SECOND or count != 1:
-        return Objects(values)  # of days, say, one by one
+        return Objects(values)  # such as days, one by one
     missing = np.isnat(values)
     ticks = np.where(missing, 0, values.view(np.int64))
     return Ticks(ticks, PER_SECOND[unit], tag, missing)

@@ -1,4 +1,4 @@
-"""Tables of levels: of a factor, or of cells of several factors and their products."""
+"""Tables of levels: of one factor, or of the cells of several crossed factors."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from dpreg.data.design import Terms
 
 @dataclass(frozen=True, slots=True)
 class LevelTable:
-    """Columns from 0 to 1 of rows that are in one of as many cells, or in none."""
+    """Columns with values from 0 to 1, and as many cells, of which a row is in at most one."""
 
-    # Shape (k,): in X.  A row is in the cell of the first of these that is 1.
+    # Shape (k,): indices in X.  A row is in the cell of the first of these that is 1.
     places: Integers
-    # Shape (k, k): which columns are 1 in a cell: its own, and of crossed factors more.
+    # Shape (k, k): columns that are 1 in a cell: its own, and more for crossed factors.
     has: Doubles
-    factors: frozenset[str] = frozenset()  # Those that names say.
+    factors: frozenset[str] = frozenset()  # Known from names.
 
     @classmethod
     def of_factor(cls, places: Integers, factors: frozenset[str] = frozenset()) -> LevelTable:
-        """Return the table of columns of which a row has one at most."""
+        """Return the table of columns of which at most one is 1 in a row."""
         return cls(places, np.eye(len(places)), factors)
 
     @property
     def added(self) -> Doubles:
-        """Numbers of cells in which a column is 1, shape (k,)."""
+        """Number of cells in which each column is 1, shape (k,)."""
         return np.asarray(self.has.sum(axis=0))
 
 
 def level_tables(terms: Terms) -> tuple[LevelTable, ...]:
-    """Return tables of all levels, each in one.
+    """Return tables that together contain every level exactly once.
 
-    Those of products of factors, and of these factors, are in one table where the cell of any row
-    has a column: ``f + g + f:g``, and ``f + f:g``, but not ``f:g + g:h``.  With a table for each
-    term products were related to their factors by noisy matrices alone, and .78 of the coefficients
-    of 5 times 5 levels of 5,000 rows covered, for .95; 15 of 1,000 missed by more than four errors,
-    for 0.  Columns of ``f:g`` alone, some of which are levels of g, were taken for exclusive: of
-    ``f:g + x`` of 20,000 rows .62 covered, and .40 of logits, half of them without an error.
+    Products of factors share a table with these factors if every cell has a column: ``f + g + f:g``
+    and ``f + f:g``, but not ``f:g + g:h``.  With a table for each term only noisy matrices related
+    products to their factors: .78 of the coefficients of 5 times 5 levels in 5,000 rows were
+    covered instead of .95, and 15 of 1,000 missed by more than four errors instead of 0.  If the
+    columns of ``f:g`` alone, some of which are levels of g, were treated as exclusive, coverage of
+    ``f:g + x`` in 20,000 rows was .62, and .40 for logits, half of them without a standard error.
     """
     products = [j for crossed in crossed_columns(terms) for j in crossed.levels]
     tables, parts = list[LevelTable](), list[_Part]()
@@ -60,7 +60,7 @@ def level_tables(terms: Terms) -> tuple[LevelTable, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Columns of all products of some levels of factors."""
+    """Columns of the products of some levels of factors."""
 
     places: Integers
     columns: tuple[Mapping[str, str], ...]  # The level of each factor.
@@ -75,13 +75,13 @@ class _Part:
 
     @property
     def whole(self) -> bool:
-        """Whether there is one of each product."""
+        """Whether every product has a column."""
         cells = math.prod(len(self.levels(factor)) for factor in self.of)
         return len({tuple(sorted(of.items())) for of in self.columns}) == cells == len(self.places)
 
 
 def _parts(terms: Terms, term: str, places: Integers) -> list[_Part]:
-    """Return what the columns of a term are made of; empty: names do not say it."""
+    """Return the levels behind the columns of a term; empty if names do not show them."""
     factors = term.split(":")
     columns = [dict(_levels(terms.names[j], factors)) for j in places]
     if len(set(factors)) < len(factors) or not all(columns):
@@ -94,18 +94,18 @@ def _parts(terms: Terms, term: str, places: Integers) -> list[_Part]:
 
 
 def _levels(name: str, factors: list[str]) -> Iterator[tuple[str, str]]:
-    """Return factors and their levels; nothing where names have other parts than the term."""
-    # The first level of a factor is left out of one term and not of another.
+    """Return factors and their levels; empty if names have other parts than the term."""
+    # The first level of a factor may be in one term and left out of another.
     parts = name.replace("[T.", "[").split(":")
     of = [part.rpartition("[")[0] for part in parts]
     if set(of) <= set(factors):
         yield from zip(of, parts, strict=True)
-    elif len(parts) == len(factors):  # as R has them
+    elif len(parts) == len(factors):  # R's names
         yield from zip(factors, parts, strict=True)
 
 
 def _crossed(parts: list[_Part]) -> Iterator[LevelTable]:
-    """Put parts together whose factors are crossed; each is in one table."""
+    """Group parts whose factors are crossed; each part is in one group."""
     left = sorted(parts, key=lambda part: -len(part.of))
     while left:
         whole = left[0].of
@@ -120,7 +120,7 @@ def _crossed(parts: list[_Part]) -> Iterator[LevelTable]:
 
 
 def _is_closed(parts: list[_Part]) -> bool:
-    """Whether a row with a column of each of two parts has one with the levels of both."""
+    """Whether rows in a column of each of two parts are in a column with the levels of both."""
     by_factors = {part.of: part for part in parts}
     if len(by_factors) < len(parts):
         return False
@@ -137,7 +137,7 @@ def _is_closed(parts: list[_Part]) -> bool:
 
 
 def _table(parts: list[_Part]) -> LevelTable:
-    """Return the table of crossed factors, with columns of most levels first."""
+    """Return the table of crossed factors; columns with most levels come first."""
     places = np.concatenate([part.places for part in parts])
     columns = [column for part in parts for column in part.columns]
     has = np.ones((len(places),) * 2, dtype=bool)

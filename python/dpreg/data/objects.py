@@ -1,7 +1,7 @@
 """Cells that are Python objects of any kind.
 
-Only the types below are looked into, and by the methods of the type itself: what a subclass does
-when it is converted, compared or hashed is never run.
+Only the types below are inspected, by the methods of the type itself: the conversion, comparison
+and hash methods of subclasses are never run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpreg.base.later import pa
 from dpreg.base.levels import Level
 from dpreg.data.cells import MOST_WHOLE, NANOS, Codes, Numbers
 
-# A double beyond holds whole numbers only, and this many bits hold any integer of a container.
+# Bytes that hold any integer of a container.
 _INTEGER_BYTES = 16
 
 
@@ -57,7 +57,7 @@ def _is(cell: Any, types: tuple[type, ...]) -> bool:
 
 
 def _number(cell: Any) -> float:
-    """Return a cell as a double; NaN, so missing, when it is not a number."""
+    """Return a cell as a double; NaN (missing) if it is not a number."""
     plain = _plain(cell)
     if isinstance(plain, str):
         return math.nan
@@ -68,10 +68,10 @@ def _number(cell: Any) -> float:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a number or a text as one of Python's own; None for everything else."""
+    """Return a number or text as a built-in Python value; None for everything else."""
     if _is(cell, _TRUTH):
         return bool.__bool__(cell) if type(cell) is bool else bool(np.bool_.item(cell))
-    if _is(cell, _WHOLE) and not _is(cell, (np.timedelta64,)):  # which is an integer to numpy
+    if _is(cell, _WHOLE) and not _is(cell, (np.timedelta64,)):  # numpy has it among the integers
         return int.__int__(cell) if _is(cell, (int,)) else int(np.generic.item(cell))
     if _is(cell, _REAL):
         return float.__float__(cell) if _is(cell, (float,)) else float(np.generic.item(cell))
@@ -83,8 +83,8 @@ def _plain(cell: Any) -> Any:
 
 
 def _key(cell: Any) -> bytes | None:
-    """Return the key of an object; None when it is missing or of a type that has no keys."""
-    if _is(cell, (np.longdouble,)):  # more digits than the float that `_plain` makes of it
+    """Return the key of an object; None if it is missing or its type has no keys."""
+    if _is(cell, (np.longdouble,)):  # `_plain` would lose digits
         key: bytes | None = Numbers(np.array([cell])).keys()[0].as_py()
         return key
     plain = _plain(cell)
@@ -96,7 +96,7 @@ def _key(cell: Any) -> bytes | None:
         return b"u" + cell.bytes
     try:
         return _time_key(cell)
-    except BaseException:  # a zone of its own that fails
+    except BaseException:  # a custom time zone may fail
         return None
 
 
@@ -111,7 +111,7 @@ def _plain_key(value: Any) -> bytes | None:
         return None if math.isnan(value) else b"f" + struct.pack(">d", value + 0.0)
     if isinstance(value, str):
         return b"s" + value.encode("utf-8", "surrogatepass")
-    # Digit by digit: as an integer it may be too long for Python to print.
+    # By its digits: Python refuses to print very long integers.
     sign, digits, exponent = value.as_tuple()
     text = "".join(map(str, digits)).lstrip("0")
     number = text.rstrip("0")
@@ -153,7 +153,7 @@ def _time_key(cell: Any) -> bytes | None:
     return None
 
 
-# Nanoseconds; other units of numpy are no whole number of them.
+# In nanoseconds; numpy's other units are not whole numbers of nanoseconds.
 _UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS,
           "D": 86400 * NANOS, "W": 604800 * NANOS}  # fmt: skip
 

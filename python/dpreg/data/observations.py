@@ -22,7 +22,7 @@ from dpreg.base.passes import passed
 from dpreg.data.spool import Spool, why_no_file
 from dpreg.privacy.sealed import Counts, Sealed
 
-# What a statistic makes of its sums is sealed: `Design.total` hands it out.
+# A statistic seals its sums, since `Design.total` returns them.
 _Sealed = Sealed[Any] | tuple[Sealed[Any], ...]
 Made_co = TypeVar("Made_co", covariant=True, bound=_Sealed)
 Made = TypeVar("Made", bound=_Sealed)
@@ -33,22 +33,22 @@ _LEAST_MEMORY = 1e6
 
 
 class Statistic(Protocol[Made_co]):
-    """A sum over rows, and what a row moves it by.  Public, and can be pickled."""
+    """A sum over rows, with its sensitivity.  Public, and can be pickled."""
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return what a block of rows adds.
+        """Return the contribution of a block of rows.
 
-        Exact integers, each row on its own, so that neither the order of rows nor how they are
-        divided into blocks can be seen in the total.
+        Contributions are exact integers, each row by itself, so the total does not depend on the
+        order of rows or on how they are divided into blocks.
         """
 
     def seal(self, sums: Sums) -> Made_co:
-        """Return the total as `ExactSums`, one or several: here its sensitivity is stated."""
+        """Return the total as one or several `ExactSums`, which state its sensitivity."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """The number of rows, of which each adds 1: a `Statistic`."""
+    """The number of rows, as a `Statistic`."""
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of one number."""
@@ -59,18 +59,19 @@ class RowCount:
 
 
 class Totals(Protocol):
-    """What sums over rows can be asked of."""
+    """Anything that can compute sums over rows."""
 
     def total(self, statistic: Statistic[Made]) -> Made:
-        """Add up what blocks of rows add."""
+        """Add up the contributions of blocks of rows."""
 
 
 class Observations(Totals, Protocol):
-    """Rows of regressors and a response.  Private: for this room only.
+    """Rows of regressors and a response.  Private; used in this package only.
 
     count: the number of rows.
-    local: they are in this process, so that what is made of them can be kept.
-    memory: bytes that what is made of them may take before it goes to a temporary file.
+    local: rows are in this process, so results made from them can be stored.
+
+    memory: bytes that such results may take before they go to a temporary file.
     """
 
     @property
@@ -81,10 +82,10 @@ class Observations(Totals, Protocol):
     def memory(self) -> float: ...
 
     def arrays(self) -> tuple[Doubles, Doubles]:
-        """Return regressors, without the intercept, and response, all of them in memory."""
+        """Return regressors without the intercept, and response, in memory."""
 
     def blocks(self) -> Iterator[tuple[Doubles, Doubles]]:
-        """Read all rows, some at a time."""
+        """Read all rows, block by block."""
 
     def where(self, chosen: Flags) -> Observations:
         """Return these rows only."""
@@ -94,10 +95,10 @@ class Observations(Totals, Protocol):
 
 
 def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterator[Result]:
-    """Yield what is made of each block, in their order.
+    """Yield the result for each block, in order.
 
-    The first has all processors to itself, and of others each has one: that they share a block
-    costs more than they gain, as blocks are small.
+    The first block uses all processors; each later one uses one, since sharing small blocks costs
+    more than it gains.
 
     of: called in other threads.
     """
@@ -109,7 +110,7 @@ def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterato
         for block in rest:
             try:
                 waiting.append(pool.submit(of, block))
-            except RuntimeError:  # no thread is to be had
+            except RuntimeError:  # no thread is available
                 waiting.append(Future())
                 waiting[-1].set_result(of(block))
             if len(waiting) > workers:
@@ -121,15 +122,14 @@ def of_blocks(blocks: Iterable[Block], of: Callable[[Block], Result]) -> Iterato
 def sum_of_parts(
     parts: Iterable[Callable[[], Iterable[Block]]], of: Callable[[Block], Sums]
 ) -> Sums:
-    """As `sum_of_blocks`, of blocks that are read where they are added up, a few at a time."""
+    """As `sum_of_blocks`; each thread reads the blocks that it adds up, a few at a time."""
     return sum_of_blocks(parts, lambda part: _sum(map(of, part())))
 
 
 def sum_of_blocks(blocks: Iterable[Block], of: Callable[[Block], Sums]) -> Sums:
-    """Add up what blocks add, of which there is one at least.
+    """Add up the contributions of blocks, of which there is at least one.
 
-    Exact integers, so that neither the order of the blocks nor what is done at the same time can be
-    seen in the sum.
+    They are exact integers, so the sum does not depend on the order of blocks or on threads.
     """
     return _sum(of_blocks(blocks, of))
 
@@ -142,7 +142,7 @@ def _sum(parts: Iterator[Sums]) -> Sums:
 
 
 class ByBlock:
-    """What `Observations` can be asked of, for rows that are best read block after block."""
+    """Methods of `Observations` for rows that are best read block by block."""
 
     __slots__ = ()
 
@@ -209,16 +209,16 @@ class _Spooled(ByBlock):
         yield from self.spool
 
     def total(self, statistic: Statistic[Made]) -> Made:
-        # There is a block: nothing else would not have fitted in memory.
+        # There is at least one block: no rows would have fitted in memory.
         sums = sum_of_parts(self.spool.parts(), lambda block: statistic(*block))
         passed()
         return statistic.seal(sums)
 
 
 class Collector:
-    """Takes rows block after block.
+    """Collects rows block by block.
 
-    memory: bytes; half of them for the rows, half for what is made of them.
+    memory: bytes; half for the rows, half for results made from them.
     """
 
     def __init__(self, memory: float) -> None:
@@ -232,7 +232,7 @@ class Collector:
         self._spool.append((X, y), X.nbytes + y.nbytes)
 
     def observations(self, columns: int) -> Observations:
-        """Return all rows; of so many `columns`, should there have been no block."""
+        """Return all rows; `columns` is their width if there was no block."""
         held = self._spool.held
         if held is None:
             return _Spooled(self._spool, self._count, self._memory)
@@ -243,7 +243,7 @@ class Collector:
 
 
 def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
-    """Put blocks together, each of which is let go when it is copied; `none` if there are none."""
+    """Concatenate blocks, freeing each once it is copied; `none` if there are no blocks."""
     if len(blocks) < 2:
         return blocks[0] if blocks else none
     whole = np.empty((sum(map(len, blocks)), *blocks[0].shape[1:]), dtype=none.dtype)
@@ -256,10 +256,10 @@ def _stacked(blocks: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_memory(memory: float | None) -> float:
-    """Return how many bytes rows may take; by default as `default_memory`.
+    """Return how many bytes rows may take; by default that of `default_memory`.
 
-    Raises ArgumentError if it is not such a number, or there is no room for a temporary file, which
-        is found out before the charge, whether rows will need one or not.
+    Raises ArgumentError if it is not a valid number, or if a temporary file cannot be opened, which
+        is checked before the charge, whether rows will need one or not.
     """
     if memory is None:
         return default_memory()
@@ -273,7 +273,7 @@ def check_memory(memory: float | None) -> float:
 
 
 def memory_to_hold(memory: float | None, holder: Words, columns: int) -> float:
-    """Return no limit of what rows may take, as `holder` needs all of them in memory."""
+    """Return an infinite limit, since `holder` needs all rows in memory."""
     if memory is None:
         return math.inf
     size = 8 * (columns + 1)
@@ -286,7 +286,7 @@ def memory_to_hold(memory: float | None, holder: Words, columns: int) -> float:
 def default_memory() -> float:
     """Return a quarter of the memory of this machine, in bytes.
 
-    No limit where no temporary file can be opened.
+    Without a temporary file there is no limit.
     """
     if why_no_file() is not None:
         return math.inf

@@ -16,8 +16,8 @@ from dpreg.data.arrow import arrow_schema, is_text
 from dpreg.data.schema import SEVERAL, Column, Schema
 from dpreg.data.source import BATCH_ROWS, RowSource, StreamSource
 
-# Rows of no more columns than these are decoded so many at once.  A page of numbers, of a megabyte,
-# has as many: of a part of it Arrow keeps the rest, for a sixth of the time of reading.
+# Tables of at most this many columns are decoded in batches of this many rows: a page of numbers
+# (1 MB).  With less than a page Arrow keeps the rest, which costs a sixth of the reading time.
 _FEW, _DECODED = 16, 2 * BATCH_ROWS
 
 
@@ -43,11 +43,11 @@ def parquet_source(path: str | os.PathLike[str]) -> RowSource:
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches, of which the next is read while one is used."""
+    """Yield batches; the next batch is read while one is used."""
     with ThreadPoolExecutor(1) as reader:
         try:
             coming = reader.submit(next, batches, None)
-        except RuntimeError:  # no thread is to be had
+        except RuntimeError:  # no thread is available
             reader.shutdown(cancel_futures=True)
             yield from batches
             return
@@ -57,14 +57,14 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def refuse_other_files(path: str) -> None:
-    """Raise an error for a file that is not Parquet, and say how a CSV file is read."""
+    """Raise an error for a file that is not Parquet; the message says how to read CSV."""
     if not os.path.isfile(path):
         return
     with open(path, "rb") as file:
         if file.read(4) in (b"PAR1", b"PARE"):
             return
-    # CSV is not read here, not even with declared types: a value that does not parse would have to
-    # be an error, which depends on the records, and a first line without names is a record.
+    # CSV is not read, not even with declared types: a value that does not parse would be an error
+    # that depends on the records, and a first line without names is a record.
     raise SchemaError(
         "data",
         f"{path!r} is not a Parquet file; a CSV file does not declare the types of its columns, "
@@ -80,7 +80,7 @@ _HIVE = re.compile(r"([^/=]+)=[^/]*")
 
 
 def dataset_source(dataset: ds.Dataset) -> RowSource:
-    """Return a pyarrow dataset as a source: a column that is not asked for is not read."""
+    """Return a pyarrow dataset as a source; only the requested columns are read."""
     several, numbers = _other_types(dataset)
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
@@ -100,11 +100,11 @@ def dataset_source(dataset: ds.Dataset) -> RowSource:
 
 
 def _other_types(dataset: ds.Dataset) -> tuple[set[str], set[str]]:
-    """Return columns that have another type in a part of a dataset, of which some cell may not fit.
+    """Return columns whose type in some part of a dataset may hold cells that do not fit.
 
-    Arrow raises an error for such a cell.  Second, those that hold numbers, which are read as what
-    they are in each part: the others are of no use.
-    Raises SchemaError where parts have text without types.
+    Arrow raises an error for such a cell.  The second result has the numeric ones, which are read
+    with the type of each part; the others cannot be used.  Raises SchemaError where parts have text
+    without types.
     """
     several: set[str] = set()
     numbers: set[str] = set()
@@ -123,7 +123,7 @@ def _other_types(dataset: ds.Dataset) -> tuple[set[str], set[str]]:
 
 
 def _parts(dataset: ds.Dataset) -> tuple[list[Any], bool]:
-    """Return the fragments of a dataset, and whether it has a filter, which they have not."""
+    """Return the fragments of a dataset, and whether it has a filter, which fragments lack."""
     try:
         return list(dataset.get_fragments()), False
     except ValueError:
@@ -139,7 +139,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether every cell of one type is one of another for Arrow."""
+    """Whether Arrow can convert every value of one type to another."""
     if kind == wanted or pa.types.is_null(kind) or (is_text(kind) and is_text(wanted)):
         return True
     both = pa.types.is_floating(kind) and pa.types.is_floating(wanted)
@@ -150,16 +150,16 @@ def files_source(paths: str | Sequence[str | os.PathLike[str]]) -> RowSource:
     """Return Parquet files as one source.
 
     paths: a folder, a pattern such as ``sales/*.parquet``, or files.  Names and types of columns
-        are those of the first file by name, but numbers are those of each; a folder named
-        ``region=north`` makes a column ``region`` of text.
+        are those of the first file by name, but numbers keep the type of each file.  A folder named
+        ``region=north`` adds a text column ``region``.
     """
     files = _files(paths)
     for file in files:
         refuse_other_files(file)
     keys = _HIVE.findall(os.path.dirname(files[0]))
     try:
-        # Text whatever the names are: numbers, if all that are there happen to be some, would
-        # make the type of the column depend on the rows that there are.
+        # Always text: if names that look like numbers became numbers, the type of the column would
+        # depend on the rows.
         flavour = ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
         return dataset_source(ds.dataset(files, format="parquet", partitioning=flavour))
     except (OSError, pa.ArrowException) as error:
@@ -183,11 +183,11 @@ def _files(paths: str | Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def _hidden(path: str, root: str) -> bool:
-    """Whether the name, or that of a folder on the way, is one that writers use for themselves."""
+    """Whether the name, or a folder in the path, is one that writers reserve."""
     return any(part[:1] in "._" for part in os.path.relpath(path, root).split(os.sep))
 
 
-# Readers that were handed to `reader_source` and read: nothing is left in them.
+# Readers from `reader_source` that were read and are now empty.
 _read: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -209,7 +209,7 @@ def reader_source(reader: pa.RecordBatchReader) -> RowSource:
 
 
 def pieces(batches: Iterable[Any]) -> Iterator[Any]:
-    """Divide batches that are longer than others are."""
+    """Divide batches that are longer than `BATCH_ROWS`."""
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH_ROWS):
             yield batch.slice(start, BATCH_ROWS)

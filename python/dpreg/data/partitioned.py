@@ -1,7 +1,7 @@
-"""Rows that stay in the partitions of an engine, which adds up what each of them adds.
+"""Rows that stay in the partitions of an engine, which adds up their contributions.
 
-A task is a public instruction and a partition; what it returns, the sums over the rows of that
-partition, is a function of these two alone, so a task that is killed and run again, or run twice,
+A task is a public instruction applied to a partition.  It returns sums over the rows of that
+partition, a function of these two alone, so a task that is killed and repeated, or run twice,
 changes nothing.
 """
 
@@ -22,7 +22,7 @@ from dpreg.data.source import RowSource, quietly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What a partition adds to a sum.  Public, and can be pickled."""
+    """Computes the contribution of a partition to a sum.  Public, and can be pickled."""
 
     spec: FormulaSpec
     statistic: Statistic[Any]
@@ -45,21 +45,21 @@ def _rows(spec: FormulaSpec, source: RowSource) -> Iterator[tuple[Doubles, Doubl
 
 @runtime_checkable
 class PartitionedSource(RowSource, Protocol):
-    """A source whose engine can add up what its partitions add.
+    """A source whose engine can add up the contributions of its partitions.
 
-    Its batches come through this process, one partition after another.
+    Its batches pass through this process, one partition after another.
     """
 
     def total(self, task: Task) -> Sums:
-        """Run a task on each partition and add up what they return."""
+        """Run a task on each partition and add up the results."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PartitionedRows(ByBlock):
     """Complete rows that stay with an engine; see `Observations`.
 
-    Brought to this process they are read once: an engine need not return them in the same order
-    again, and half of a record must not meet half of another.
+    If they are brought to this process they are read once: an engine need not return them in the
+    same order again, and halves of different records must not be combined.
     """
 
     spec: FormulaSpec

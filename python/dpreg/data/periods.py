@@ -1,4 +1,4 @@
-"""Rows of persons and periods: one for each interval of time in which a record is at risk."""
+"""Person-period rows: one for each interval of time in which a record is at risk."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 
 from dpreg.base.arrays import Doubles, Integers
 
-# The logarithm of the percentage of its interval in which a row was at risk: so that hardly any is
-# near 0, and its scale is found.
+# Logarithm of the percentage of the interval in which a row was at risk.  With percentages few
+# values are near 0, so its scale can be estimated.
 EXPOSURE = "offset(log(exposure))"
 WHOLE = 100.0
-# Lower percentages count as this.
+# Lower percentages are set to this.
 _LEAST_EXPOSURE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Periods:
-    """The columns of rows of persons and periods.  Public."""
+    """The columns of person-period rows.  Public."""
 
     edges: tuple[float, ...]  # Length K + 1: interval k of K is (edges[k], edges[k + 1]].
-    # Columns that are the same in each row of a record, offsets among them.
+    # Columns that are constant over the rows of a record, including offsets.
     covariates: tuple[str, ...] = ()
-    # Columns that code the strata, each of which has a baseline of its own.
+    # Columns that code the strata, each with its own baseline.
     strata: tuple[str, ...] = ()
-    # Those of the covariates that are also multiplied by the centred logarithm of time.
+    # Covariates that are also multiplied by the centred logarithm of time.
     varying: tuple[str, ...] = ()
 
     @property
@@ -37,7 +37,7 @@ class Periods:
 
     @cached_property
     def log_time(self) -> Doubles:
-        """Logarithm of the middle of each interval, from the first edge on, less their mean."""
+        """Logarithm of the time from the first edge to the middle of each interval, centred."""
         edges = np.array(self.edges)
         middles = np.log((edges[:-1] + edges[1:]) / 2 - edges[0])
         return np.asarray(middles - middles.mean())
@@ -49,13 +49,13 @@ class Periods:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all columns but the intercept, the first interval of the first stratum."""
+        """Names of all columns except the intercept (first interval, first stratum)."""
         later = tuple(f"interval[T.{end:g}]" for end in self.edges[2:])
         crossed = tuple(f"{name}:{interval}" for name in self.strata for interval in later)
         return (*self.covariates, *self.interactions, *later, *self.strata, *crossed)
 
     def ranges(self, known: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-        """Return limits of columns, from those of covariates and strata that are known."""
+        """Return limits of columns, given known limits of covariates and strata."""
         found = dict(known)
         for name, product in zip(self.varying, self.interactions, strict=True):
             if name in known:
@@ -68,7 +68,7 @@ class Periods:
         return found
 
     def columns(self, covariates: Doubles, strata: Doubles, interval: Integers) -> Doubles:
-        """Return the columns `names` of rows, each in the interval of that number."""
+        """Return the columns `names` of rows, given the interval of each row."""
         varying = [self.covariates.index(name) for name in self.varying]
         later = (interval[:, None] == np.arange(1, self.count)).astype(np.float64)
         crossed = strata[:, :, None] * later[:, None, :]
@@ -84,11 +84,11 @@ class Periods:
 
 
 def limits_of_dummy(cells: int) -> tuple[float, float]:
-    """Return limits, in deviations from the mean, of what is 1 in one of so many equal cells.
+    """Return limits for the dummy of one of so many equal cells, in deviations from its mean.
 
-    Columns are standardised by the middle and the width of their limits: by those of 0 and 1 alone,
-    a row would be as long as if it were three deviations from the mean in each of its dummies, and
-    would be shortened.
+    Columns are standardised by the middle and width of their limits.  With limits 0 and 1 a row
+    would have the norm of one that is three deviations from the mean in each dummy, and would be
+    clipped.
     """
     mean = 1 / cells
     deviation = max(math.sqrt(mean * (1 - mean)), (1 - mean) / 3)
@@ -97,31 +97,30 @@ def limits_of_dummy(cells: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class RowsOfPeriods:
-    """What makes rows of records.  Public, and can be pickled."""
+    """Expands records into person-period rows.  Public, and can be pickled."""
 
     periods: Periods
-    # The first column of a record is the time from which it is at risk; then, or else first, comes
-    # the event.  The response is the time.
+    # With delayed entry the first column of a record is the time from which it is at risk.  The
+    # event is next (or first).  The response is the time.
     entry: bool
-    # covariates, strata: their places in a record.
+    # covariates, strata: their indices in a record.
     covariates: tuple[int, ...]
     strata: tuple[int, ...]
-    weighted: bool = False  # The last column of a record is its weight, and is that of its rows.
+    weighted: bool = False  # The last column of a record is its weight, which its rows inherit.
 
     @property
     def order(self) -> int | None:
-        """The column in whose order records of a unit follow each other; None: they do not."""
+        """The column by which the records of a unit are ordered; None: no order."""
         return 0 if self.entry else None
 
     @np.errstate(all="ignore")  # a warning would be about a cell
     def __call__(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
-        """Return regressors and response of the rows, and how many are of each record.
+        """Return regressors and response of the rows, and the number of rows of each record.
 
-        A record has a row in each interval in which it is at risk, that of its event being the last
-        and the only one whose response is 1.  It has none if it is not at risk between the first
-        edge and the last, or its event is neither 0 nor 1.  What is beyond the last edge was
-        censored there.  Columns are those of `Periods.names`, the logarithm of the exposure, and
-        the weight if there are weights.
+        A record has a row in each interval in which it is at risk.  The response is 1 only in the
+        interval of its event, which is the last.  A record has no rows if it is not at risk between
+        the first and the last edge, or if its event is neither 0 nor 1.  Times beyond the last edge
+        are censored there.  Columns are `Periods.names`, the log exposure, and the weight if any.
         """
         begin, first, last, event = self._stays(X, y)
         counts = np.where(event < 0, 0, last - first + 1)
@@ -148,9 +147,9 @@ class RowsOfPeriods:
 
     @np.errstate(all="ignore")  # a warning would be about a cell
     def events(self, X: Doubles, y: Doubles) -> tuple[Doubles, Doubles, Integers]:
-        """Return of each record the row whose response is 1: one, or none.
+        """Return the row of each record whose response is 1, if there is one.
 
-        Here the response is the number of the interval, stratum after stratum.
+        Here the response is the number of the interval, stratum by stratum.
         """
         begin, _, last, event = self._stays(X, y)
         record = np.flatnonzero(event == 1)
@@ -162,9 +161,9 @@ class RowsOfPeriods:
         return rows, cells.astype(np.float64), (event == 1).astype(np.int64)
 
     def _stays(self, X: Doubles, y: Doubles) -> tuple[Doubles, Integers, Integers, Integers]:
-        """Return since when records are at risk, their first and last interval, and the event.
+        """Return entry times, first and last intervals, and events of records.
 
-        The event is -1 if a record has no row.
+        The event is -1 for records without rows.
         """
         edges, status = np.array(self.periods.edges), X[:, int(self.entry)]
         inside = ((status == 0) | (status == 1)) & (y > edges[0])

@@ -1,6 +1,6 @@
 """A regression problem before its records are read: what is public, and how to read the rest.
 
-Of a formula and a source, or of a model matrix that another program made.
+It consists of a formula and a source, or of a model matrix made by another program.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from dpreg.data.source import RowSource
 from dpreg.privacy.charge import Stratum
 
 _INTERCEPT = "Intercept"
-# With a bracket behind them, the names of offsets and of weights among those of regressors.
+# Followed by a bracket, these begin the names of offsets and weights among the regressors.
 _WORDS = ("offset", "weights")
 
-# Rows of a block, should there be more: a matrix of all of them may not fit in memory.
+# Rows of a block: a matrix of all rows may not fit in memory.
 _BLOCK = 1 << 20
 
 
@@ -40,7 +40,7 @@ class FormulaProblem:
     """A formula, bound to the schema of a source."""
 
     spec: FormulaSpec
-    terms: Terms  # What it says about the design.  Public.
+    terms: Terms  # What is public about the design.
     source: RowSource
     unit: str | None
     stratum: Stratum | None
@@ -51,9 +51,9 @@ class FormulaProblem:
         return self.spec.schema
 
     def design(self, memory: float) -> Design:
-        """Read the records; to be called when they have been paid for.
+        """Read the records; call it only after the charge.
 
-        memory: bytes that rows may take before others go to temporary files.
+        memory: bytes that rows may take before the rest goes to temporary files.
         """
         spec, source, unit = self.spec, self.source, self.unit
         design = read_design(spec, source, unit, self.terms, memory, self.stratum)
@@ -62,16 +62,16 @@ class FormulaProblem:
 
 @dataclass(frozen=True, slots=True)
 class ModelMatrix:
-    """A problem whose formula another program evaluates, which `dp_lm` takes for its `data`.
+    """A problem whose formula another program evaluates; passed to `dp_lm` as `data`.
 
-    R has formulas, factors and contrasts of its own.  Public, all but what `read` returns.
+    R has its own formulas, factors and contrasts.  Public, except what `read` returns.
     """
 
     terms: Terms
-    # Returns rows as `blocks_of` makes them; called once, after the budget was charged.
+    # Returns rows as from `blocks_of`; called once, after the charge.
     read: Callable[[], Iterable[Block]]
-    unit: str | None = None  # What the labels of the rows number, for messages.
-    # Whose rows are wanted; the codes of the rows are positions of its levels.
+    unit: str | None = None  # Name of the units that labels number, for messages.
+    # Keep the rows of this stratum; codes of rows are indices of its levels.
     stratum: Stratum | None = None
 
     def __post_init__(self) -> None:
@@ -79,13 +79,13 @@ class ModelMatrix:
         if len(set(names)) < len(names):
             raise ArgumentError("names", "each column needs a name of its own")
         if self.terms.intercept and _INTERCEPT in names:
-            raise _taken(_INTERCEPT, "the intercept")
+            raise _reserved_name(_INTERCEPT, "the intercept")
         if not names and not self.terms.intercept:
             raise FormulaError("there is nothing on its right-hand side")
 
     @property
     def schema(self) -> Schema:
-        """See `Problem`; the columns of the data stay with the program that has them."""
+        """See `Problem`; the data columns stay with the other program."""
         return Schema({})
 
     def design(self, memory: float) -> Design:
@@ -101,13 +101,12 @@ def blocks_of(
     codes: NDArray[np.int32] | None = None,
     weights: Doubles | None = None,
 ) -> Iterator[Block]:
-    """Divide rows whose columns another program made, each row by itself.
+    """Divide rows of another program's columns into blocks.
 
-    columns: shape (n,): without the intercept.  A row with a value that is not finite is
-        incomplete, and dropped.
+    columns: shape (n,) each, without the intercept.  Rows with a non-finite value are dropped.
     y: shape (n,).
     labels, codes: see `Block`.
-    weights: of the rows, when there are any; a last column then.
+    weights: weights of the rows, if any; they become the last column.
     """
     every = [*columns, *([] if weights is None else [usable_weights(weights)])]
     for start in range(0, len(y), _BLOCK):
@@ -132,13 +131,13 @@ def pose(
     weights: Weights | None = None,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> Problem:
-    """Check a formula against the schema of the data, and read nothing else.
+    """Check a formula against the schema of the data, without reading rows.
 
     formula: for a `ModelMatrix` it is a label only.
-    unit: column that names the protected unit: it is no part of the formula, nor of its ``.``.
-    stratum: whose rows are wanted.  Its column is no part of the formula either: it has one value.
-    weights: of the rows; ``.`` leaves their column out.
-    bounds: as for `dp_lm`; here those of columns of the data, for terms that make a basis of them.
+    unit: column that names the protected unit; it cannot be in the formula or its ``.``.
+    stratum: keep the rows of this stratum.  Its column cannot be in the formula, being constant.
+    weights: weights of the rows; ``.`` leaves their column out.
+    bounds: as for `dp_lm`; only those of data columns are used here, for bases.
     """
     if isinstance(data, ModelMatrix):
         columns = {} if data.unit is None else {data.unit: Column(data.unit, "other")}
@@ -185,7 +184,7 @@ def _names(formula: str, column: str) -> bool:
 
 
 def check_order(formula: object, data: object) -> None:
-    """Refuse data in the place of the formula."""
+    """Refuse data passed as the formula."""
     is_formula = [isinstance(given, str) and "~" in given for given in (formula, data)]
     if is_formula == [False, True]:
         problem = ("and ", Argument("data"), " are in the wrong order")
@@ -193,14 +192,14 @@ def check_order(formula: object, data: object) -> None:
 
 
 def check_column_names(columns: Iterable[str]) -> None:
-    """Refuse columns of the data that are named as what a model adds to them is."""
+    """Refuse data columns whose names are those of columns that a model adds."""
     for name in columns:
         if name == _INTERCEPT:
-            raise _taken(name, "the intercept")
+            raise _reserved_name(name, "the intercept")
         for word in _WORDS:
             if name.startswith(f"{word}("):
-                raise _taken(name, f"{word} of rows")
+                raise _reserved_name(name, f"{word} of rows")
 
 
-def _taken(name: str, what: str) -> FormulaError:
+def _reserved_name(name: str, what: str) -> FormulaError:
     return FormulaError(f"a column named {name!r} cannot be distinguished from {what}", "rename it")

@@ -1,4 +1,4 @@
-"""Columns that are no regressors: of units, of strata, of weights."""
+"""Columns with a role other than regressor: units, strata, weights."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from dpreg.base.options import is_number
 from dpreg.data.schema import SEVERAL, Schema, no_column
 from dpreg.privacy.charge import Stratum
 
-# Squares of ratios of limits must be doubles.
+# Squared ratios of limits must not overflow.
 _LARGEST = 1e60
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of rows, as they were asked for.  Public."""
+    """The requested weights of rows.  Public."""
 
     column: str
-    limit: float | None = None  # Larger weights count as this; None: it is found privately.
+    limit: float | None = None  # Larger weights are clipped to this; None: found privately.
 
 
 def check_weights(weights: str | None, weight_limit: float | None) -> Weights | None:
-    """Check the arguments of that name."""
+    """Check the arguments `weights` and `weight_limit`."""
     if weights is None:
         if weight_limit is not None:
             problem = ("is a limit of ", Argument("weights"))
@@ -56,19 +56,19 @@ def _check_is_name(argument: str, value: object, example: str) -> None:
 
 
 def usable_weights(cells: Doubles) -> Doubles:
-    """Return weights that are greater than 0 as they are, and NaN, an incomplete row, for others.
+    """Return positive weights unchanged, and NaN (an incomplete row) for others.
 
-    A weight is that of its row alone; limits come later.
+    A weight depends on its row alone; it is clipped later.
     """
     return np.where((cells > 0) & np.isfinite(cells), cells, np.nan)
 
 
-# What has no keys (cells.py), by what the column holds.
+# Contents of columns that have no keys (cells.py).
 _NO_KEYS = ("lists", "nulls", "values of another type", SEVERAL)
 
 
 def check_unit(unit: str | None, schema: Schema) -> None:
-    """Refuse a unit column that is not there, or whose type cannot tell one unit from another."""
+    """Refuse a unit column that does not exist or whose type cannot identify units."""
     if unit is None:
         return
     _check_is_name("unit", unit, "person")
@@ -80,7 +80,7 @@ def check_unit(unit: str | None, schema: Schema) -> None:
 
 
 def check_stratum(stratum: Stratum, schema: Schema) -> None:
-    """Refuse a stratum whose column is not there, or cannot have one of the declared levels."""
+    """Refuse a stratum whose column does not exist or cannot have a declared level."""
     column = stratum.column
     if column not in schema:
         why, *advice = no_column(column, schema)
@@ -93,7 +93,7 @@ def check_stratum(stratum: Stratum, schema: Schema) -> None:
 
 
 def check_weight_column(weights: Weights | None, schema: Schema) -> None:
-    """Refuse a column that is not there, or does not hold numbers."""
+    """Refuse a weight column that does not exist or is not numeric."""
     if weights is None:
         return
     name = weights.column

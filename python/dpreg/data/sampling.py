@@ -1,4 +1,4 @@
-"""Units of several rows: a few rows of each, their means, and deviations from these."""
+"""Units of several rows: samples of their rows, means, and deviations from the means."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MAX_ROWS = Limit(
 def sample_rows(
     design: Design, max_rows: int, bits: _core.BitSource, *, order: int | None = None
 ) -> Design:
-    """Keep at most `max_rows` rows of each unit: random ones, or the first in an order.
+    """Keep at most `max_rows` rows of each unit, at random or the first by a column.
 
-    order: column of the regressors whose least values are kept.  Where rows are stays of a person
-        that end with an event, random ones are a biased sample: who stays longer has more rows, and
-        loses more of each.
-    Returns: adding or removing a unit of `design` adds or removes at most `max_rows` rows of it,
-        given the random numbers of the other units.  With one row a unit, rows are the units.
+    order: regressor whose smallest values are kept.  If rows are spells of a person that end with
+        an event, a random sample is biased: persons with longer histories have more rows and lose a
+        larger share of them.
+    Returns: a design in which adding or removing a unit adds or removes at most `max_rows` rows,
+        given the random numbers of the other units.  If `max_rows` is 1, each row is a unit.
     """
     rows, units = _records(design)
     if units is None or (units.most is not None and units.most <= max_rows):
@@ -53,7 +53,7 @@ def sample_rows(
 
 
 def unit_sizes(design: Design, starts: Integers) -> Counts:
-    """Return numbers of units by their rows: from each of `starts`, the first of them 1, on."""
+    """Count units by number of rows, in bins that begin at `starts`; the first start is 1."""
     _, units = _records(design)
     one = np.ones(opened(design.records).unit_count, dtype=np.int64)
     sizes = one if units is None else np.diff(units.offsets.astype(np.int64))
@@ -62,10 +62,11 @@ def unit_sizes(design: Design, starts: Integers) -> Counts:
 
 
 def split_units(design: Design, share: float, bits: _core.BitSource) -> tuple[Design, Design]:
-    """Divide the units in two, each by a coin of its own.
+    """Divide the units at random into two parts, independently.
 
-    share: chance of a unit to be in the first part.
-    Returns: a unit that comes or goes changes one of them, given the coins of the others.
+    share: probability that a unit is in the first part.
+    Returns: two designs; adding or removing a unit changes one of them, given the draws of the
+        others.
     """
     first = np.asarray(_core.uniform_open(bits, opened(design.records).unit_count)) < share
     return _of_units(design, first), _of_units(design, ~first)
@@ -82,7 +83,7 @@ def _of_units(design: Design, chosen: Flags) -> Design:
 
 
 def _with_rows(design: Design, kept: Integers, unit: Integers) -> Design:
-    """Keep these rows, each of the unit of that number; the order of rows stays."""
+    """Keep these rows, with the number of the unit of each; the order of rows is kept."""
     rows, _ = _records(design)
     labels = np.full(rows.count, -1, dtype=np.int64)
     labels[kept] = unit
@@ -96,13 +97,13 @@ def _records(design: Design) -> tuple[Observations, Units | None]:
 
 
 def one_row_a_unit(design: Design, bounds: Doubles) -> Design:
-    """Return a design whose rows are the units: the mean of each unit's rows.
+    """Return the design of unit means, with one row per unit.
 
-    A linear model of the rows is one of the means, with the same coefficients.  A unit that
-    comes or goes is one row that comes or goes.
+    A linear model of the rows holds for the means, with the same coefficients.  Adding or removing
+    a unit adds or removes one row.
 
-    bounds: shape (d + 1, 2): values are moved to these limits first, of the response last; NaN
-        where there are none.
+    bounds: shape (d + 1, 2): limits to which values are clipped first, the response last; NaN where
+        there are none.
     """
     rows, units = _records(design)
     if units is None:
@@ -115,17 +116,18 @@ def one_row_a_unit(design: Design, bounds: Doubles) -> Design:
 
 
 def within_terms(terms: Terms) -> Terms:
-    """Return the terms of deviations from means: the intercept is an effect of each unit."""
+    """Return the terms of deviations from means; unit effects replace the intercept."""
     ranges = {name: (low - high, high - low) for name, (low, high) in terms.ranges.items()}
     return replace(terms, intercept=False, ranges=ranges, within=True)
 
 
 def within_units(design: Design) -> Design:
-    """Take the mean of its rows off the rows of each unit.
+    """Subtract from the rows of each unit their mean.
 
-    What belongs to a unit, such as an effect of its own, is gone then.  A row is a function of the
-    rows of its unit, so a unit that comes or goes changes no other rows.  Rows lie by unit then,
-    in memory or not: a method that draws row after row draws the same.
+    This removes everything that is constant within a unit, such as fixed effects.  A row becomes a
+    function of the rows of its unit, so adding or removing a unit changes no other rows.  Rows are
+    then sorted by unit, in memory or not, so a method that draws random numbers row by row draws
+    the same ones.
     """
     records = opened(design.records)
     units = records.units
@@ -139,9 +141,9 @@ def within_units(design: Design) -> Design:
 
 
 def _deviations(values: Doubles, units: Units) -> Doubles:
-    """Return deviations from the means of units, unit after unit."""
+    """Return deviations from unit means, sorted by unit."""
     counts = np.asarray(np.diff(units.offsets.astype(np.int64)), dtype=np.int64)
-    # Of huge cells a mean may overflow, and a warning would be about a cell; the row is 0 then.
+    # The mean of huge cells may overflow; the row is then 0, and a warning would depend on cells.
     with np.errstate(all="ignore"):
         means = np.repeat(unit_means(values, units), counts, axis=0)
         result: Doubles = values[units.rows.astype(np.intp)] - means

@@ -1,4 +1,4 @@
-"""What is public about a table: its columns, and what each of them may hold."""
+"""What is public about a table: its columns, and the values that each may have."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dpreg.base.levels import Level, listed, such_levels
 
 Kind = Literal["numeric", "categorical", "text", "other"]
 
-# What a Python list holds, which declares no type: numbers, unless levels are declared.
+# Contents of a Python list, which declares no type: numbers, unless levels are declared.
 LIST = "a list"
-# What a column holds whose type is another one in another file.
+# Contents of a column whose type differs between files.
 SEVERAL = "values of several types"
-# Columns that a message lists.
+# Most columns that a message lists.
 _SHOWN = 20
 
 
@@ -30,13 +30,13 @@ class Column:
     # The declared levels of a categorical column, in their order.
     levels: tuple[Level, ...] | None = None
     ordered: bool = False
-    # What cells of the declared type are, in words, for messages: "numbers", "text", "dates". It
-    # says no more than that: whether integers or floats may depend on a missing cell.
+    # Contents by the declared type, for messages: "numbers", "text", "dates".  It does not
+    # distinguish integers from floats, which may depend on a missing cell.
     holds: str = ""
-    # True: the levels are those of a pandas category, which may have been read from cells.
+    # The levels come from a pandas category, which may have been made from cells.
     taken_on_trust: bool = False
     truth: bool = False  # True: the declared type is boolean.
-    # Public limits of a column of numbers, as the user gives them, of which a term makes a basis.
+    # Public limits, given by the user, of a numeric column that is expanded in a basis.
     bounds: tuple[float, float] | None = None
 
 
@@ -53,11 +53,11 @@ class Schema:
         return self.columns[name]
 
     def without(self, name: str | None) -> Schema:
-        """Return the schema without a column, if it is there."""
+        """Return the schema without this column."""
         return Schema({key: c for key, c in self.columns.items() if key != name})
 
     def with_bounds(self, bounds: Mapping[str, tuple[float, float]]) -> Schema:
-        """Return the schema with public limits of its columns of numbers."""
+        """Return the schema with public limits of its numeric columns."""
         return Schema(
             {
                 name: replace(c, bounds=bounds.get(name) if c.levels is None else None)
@@ -66,7 +66,7 @@ class Schema:
         )
 
     def with_levels(self, levels: Mapping[str, Iterable[Level]] | None) -> Schema:
-        """Return the schema with the columns in `levels` categorical."""
+        """Return the schema in which the columns in `levels` are categorical."""
         columns = dict(self.columns)
         if levels is not None and not isinstance(levels, Mapping):
             such = {"edu": ["school", "college"]}
@@ -93,7 +93,7 @@ def all_different(names: Iterable[object]) -> list[str]:
 
 
 def no_column(name: str, schema: Schema) -> tuple[str, ...]:
-    """Return what is wrong with the name of a column that is not there, and what may be meant."""
+    """Return the message for a column that does not exist, with a suggestion."""
     names = list(schema.columns)
     plain = unicodedata.normalize("NFKC", name)
     for twin in names:
@@ -107,12 +107,12 @@ def no_column(name: str, schema: Schema) -> tuple[str, ...]:
 
 
 def such_bounds(name: str) -> Pieces:
-    """Suggest to declare the bounds of a column."""
+    """Return advice to declare the bounds of a column."""
     return write("bounds", {name: (Blank("low"), Blank("high"))})
 
 
 def _check_levels(column: Column, levels: tuple[Level, ...]) -> None:
-    """Refuse levels with which every row would be incomplete, by the declared type alone."""
+    """Refuse levels that no cell of the declared type can have."""
     name = column.name
     if column.kind == "numeric" and column.holds != LIST:
         if any(isinstance(level, str) for level in levels):

@@ -11,7 +11,7 @@ from dpreg.data.arrow import arrow_cells
 from dpreg.data.cells import Cells
 from dpreg.data.schema import Column, Schema
 
-# Rows of a batch, so that a few columns of it stay near the processor.
+# Rows of a batch, so that a few of its columns fit in the processor's cache.
 BATCH_ROWS = 1 << 16
 
 
@@ -19,27 +19,27 @@ BATCH_ROWS = 1 << 16
 class Batch:
     """Some rows of a table.  Private."""
 
-    cells: Mapping[str, Cells]  # Of the columns that were asked for.
+    cells: Mapping[str, Cells]  # Of the requested columns.
     rows: int
 
 
 class RowSource(Protocol):
-    """A table that can be read, more than once, in batches of rows."""
+    """A table that can be read repeatedly, in batches of rows."""
 
-    schema: Schema  # Known without a look at a row.
+    schema: Schema  # Known without reading a row.
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Read these columns; which rows are in which batch must not matter to the caller.
+        """Read these columns; results must not depend on how rows are divided into batches.
 
-        Raises SourceError if the source fails; whatever it says of that, which may be about a
-            record, is kept.
+        Raises SourceError if the source fails.  The message of the source, which may describe a
+            record, is withheld.
         """
 
 
 class MemorySource:
     """Columns in memory, each sliced on demand.
 
-    columns: what is public, and ``cells(slice)``.
+    columns: the public part of each, and ``cells(slice)``.
     rows: returns the number of rows; called when batches are read.
     """
 
@@ -61,7 +61,7 @@ class MemorySource:
 
 
 class StreamSource:
-    """Record batches of Arrow, from whatever can make them again.
+    """Arrow record batches from anything that can produce them repeatedly.
 
     read: ``read(columns)`` starts anew and returns an iterable of record batches.
     """
@@ -101,13 +101,13 @@ class SourceError(RuntimeError):
 
 
 def quietly(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call something of another library; what it says, or warns of, may be about a record."""
+    """Call another library and suppress its output, which may describe a record."""
     try:
         with warnings.catch_warnings(action="ignore"):
             return call(*arguments)
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
-    except BaseException as error:  # a panic of polars is no Exception
+    except BaseException as error:  # a polars panic is not an Exception
         kind = type(error).__name__
     raise SourceError(
         f"data: reading the source failed ({kind}).  Its message may contain records and is not "

@@ -1,4 +1,4 @@
-"""Blocks of records, in memory while they fit, the rest in a temporary file."""
+"""Blocks of records: in memory while they fit, the rest in a temporary file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dpreg.data.source import SourceError
 
 Block = TypeVar("Block")
 
-# Where arrays begin in the file: registers are loaded from there.
+# Alignment of arrays in the file, for loads into vector registers.
 _ALIGNED = 64
 
 
 def why_no_file() -> str | None:
-    """Return why no temporary file can be opened; None: it can."""
+    """Return why no temporary file can be opened; None if one can."""
     try:
         with tempfile.TemporaryFile():
             return None
@@ -31,14 +31,15 @@ def why_no_file() -> str | None:
 
 
 class Spool(Generic[Block]):
-    """Blocks that can be read again and again, in the order in which they came.  Private.
+    """Blocks that can be read repeatedly, in the order in which they were added.  Private.
 
-    The file has no name where the system allows that, is readable by its owner alone, and is gone
-    when the spool is.  Arrays of a block that was in it cannot be written to: they are where the
-    system keeps the file, and the memory of a process has them only as long as they are used.
+    The file has no name where the system allows it, is readable by its owner alone, and is deleted
+    with the spool.  Arrays of a block in the file are read-only: they are memory-mapped, so they
+    take memory of the process only while they are used.
 
-    memory: bytes that blocks may take before others go to the file; without a limit there is none.
-    Raises SourceError if there is a limit and no room for a temporary file.
+    memory: bytes that blocks may take before the rest goes to the file; without a limit there is no
+        file.
+    Raises SourceError if there is a limit and no temporary file can be opened.
     """
 
     def __init__(self, memory: float) -> None:
@@ -46,20 +47,20 @@ class Spool(Generic[Block]):
         self._held: list[Block] = []
         self._file: Any = None
         self._places: list[list[slice]] = []
-        # Opened now: whether that works must not show that there are many rows.
+        # Opened at once: a failure must not depend on the number of rows.
         if memory < math.inf:
             self._file = _on_disk(tempfile.TemporaryFile, buffering=1 << 20)
             weakref.finalize(self, _close, self._file)
 
     @property
     def held(self) -> list[Block] | None:
-        """The blocks, when all of them are in memory; None otherwise."""
+        """The blocks, if all of them are in memory; None otherwise."""
         return None if self._places else self._held
 
     def clear(self) -> None:
-        """Let go of all blocks, which nobody may use any longer: others go to the same file.
+        """Discard all blocks, which must not be used any longer; new blocks reuse the file.
 
-        Room that a file has already is written to in a fraction of the time.
+        Overwriting a file takes a fraction of the time of extending it.
         """
         self._left, self._held, self._places = self._memory, [], []
         if self._file is not None:
@@ -96,7 +97,7 @@ class Spool(Generic[Block]):
         return block
 
     def parts(self) -> Iterator[Callable[[], list[Block]]]:
-        """Yield what returns the next blocks, in any thread, and all of them in the end."""
+        """Yield functions that each return some of the blocks, in any thread; together all."""
         for k in range(len(self)):
             self._fetch(k + 1 - len(self._held))
             yield functools.partial(self._part, k)
@@ -105,7 +106,7 @@ class Spool(Generic[Block]):
         return [self[k]]
 
     def _written(self, block: Block) -> list[slice]:
-        """Write a block; return the places of its parts."""
+        """Write a block; return the positions of its arrays."""
         arrays: list[pickle.PickleBuffer] = []
         head = pickle.dumps(block, protocol=5, buffer_callback=arrays.append)
         file, places = self._file, []
@@ -120,7 +121,7 @@ class Spool(Generic[Block]):
         return places
 
     def _fetch(self, place: int) -> None:
-        """Have the system read a block of the file, if it can be told."""
+        """Ask the system to read a block of the file ahead, where it supports that."""
         if 0 <= place < len(self._places) and hasattr(os, "posix_fadvise"):
             first, last = self._places[place][0].start, self._places[place][-1].stop
             with suppress(OSError):
@@ -128,7 +129,7 @@ class Spool(Generic[Block]):
 
 
 def _close(file: Any) -> None:
-    with suppress(OSError):  # which has been said
+    with suppress(OSError):  # already reported
         file.close()
 
 

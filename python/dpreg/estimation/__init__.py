@@ -1,1 +1,1 @@
-"""From rows to private estimates: what a method is, and the rooms that methods use."""
+"""From rows to private estimates: methods, and the packages they use."""

@@ -1,4 +1,4 @@
-"""What every method is: public options, and one function that makes a release."""
+"""Base classes of methods: public options, and one function that makes a release."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from dpreg.privacy.cost import Cost
 
 NOTHING_MORE = Extras()
 
-# Clipping thresholds, factors and rates beyond these are errors, and powers of them must be
-# doubles.
+# Clipping thresholds, factors and rates outside this range are errors: their powers must not
+# overflow.
 SIZE = Limit("between 1e-06 and 1e+06", lambda size: 1e-6 <= size <= 1e6)
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one release may spend, and what it has to use for it."""
+    """The budget of one release, and its source of noise."""
 
     # epsilon, delta: charged already.
     epsilon: float
     delta: float
     bits: _core.BitSource  # The source of all noise of the release.
-    # What to release beside the coefficients, out of the same allowance.
+    # What to release in addition to the coefficients, from the same allowance.
     extras: Extras = NOTHING_MORE
-    start: Start | None = None  # Public: where to start; None: nowhere.
+    start: Start | None = None  # Public starting values, if any.
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +60,28 @@ class Release:
     params: Doubles
     # Of `params`: sampling error and privacy noise together.
     covariance: Doubles | None
-    # The part of the standard errors that least squares without noise would have.
+    # The part due to sampling, which least squares without noise would have.
     sampling: Doubles | None
     units: float  # Private estimate of the number of units.
     parts: tuple[Part, ...]  # How the budget was used, with every noise scale.
     composition: str = "basic"
-    law: TailLaw = NORMAL  # Of (params - truth) / standard error.
+    law: TailLaw = NORMAL  # Distribution of (params - truth) / standard error.
     notes: tuple[str, ...] = field(default=())  # Printed under the model, the most important first.
-    blank: tuple[str, ...] = ()  # Those on coefficients without an error, which come before.
-    # Where predictions move each column of X and, last, themselves; NaN where nothing is known.
+    blank: tuple[str, ...] = ()  # Notes on coefficients without a standard error; printed first.
+    # Limits to which predictions clip each column of X and, last, their result; NaN if not known.
     limits: Doubles | None = None
-    method: str | None = None  # What was used, when that is another method.
-    # Why there are no standard errors though they were asked for; empty otherwise.
+    method: str | None = None  # The method that was used, if it is another one.
+    # Why there are no standard errors although they were requested; empty otherwise.
     no_errors: str = ""
-    cost: Cost | None = None  # What it has cost, when that is less than `Method.cost` said.
+    cost: Cost | None = None  # Actual cost, if it is less than `Method.cost`.
     stats: FitStats | None = None
     diagnostics: Diagnostics | None = None
     # Estimated effect of clipping scores on each coefficient; see `DPResults`.
     clipping: Doubles | None = None
     estimand: Estimand | None = None  # What `params` estimate.
     start: Start | None = None  # For later fits.
-    alpha: float | None = None  # Dispersion of the family, where it was estimated.
-    # Second moments of errors, and of those of sampling; see `plausible_moments`.
+    alpha: float | None = None  # Dispersion of the family, if it was estimated.
+    # Second moments of total errors, and of sampling errors; see `plausible_moments`.
     moments: tuple[Doubles, Doubles] | None = None
 
 
@@ -92,18 +92,18 @@ class Declined:
     reason: str  # Depends on public numbers only.
     advice: Words
     units: float
-    parts: tuple[Part, ...]  # Of what was done before declining.
+    parts: tuple[Part, ...]  # Parts that were spent before declining.
     composition: str = "basic"
-    unspent: float = 0.0  # Epsilon that no part has used; delta is taken to be used.
-    method: str | None = None  # What was used, when that is another method.
-    cost: Cost | None = None  # What it has cost, when that is less than `Method.cost` said.
+    unspent: float = 0.0  # Unused epsilon; delta is treated as used.
+    method: str | None = None  # The method that was used, if it is another one.
+    cost: Cost | None = None  # Actual cost, if it is less than `Method.cost`.
 
 
 def with_offsets(release: Release, terms: Terms) -> Release:
-    """Put offsets among the coefficients: each is 1, and known.
+    """Insert offsets among the coefficients: each is 1, without error.
 
-    release: without them.
-    terms: with them.
+    release: without the offsets.
+    terms: with the offsets.
     """
     size = len(terms.coefficients)
     others = np.setdiff1d(np.arange(size), [int(terms.intercept) + j for j in terms.given])
@@ -118,7 +118,7 @@ def with_offsets(release: Release, terms: Terms) -> Release:
     params, limits = among(release.params, 1.0), None
     assert params is not None
     if release.limits is not None:
-        # The location of the response says nothing about the values to which an offset is added.
+        # The location of the response does not apply to the sum of prediction and offset.
         limits = np.full((len(terms.regressors) + 1, 2), np.nan)
         limits[others[others >= terms.intercept] - terms.intercept] = release.limits[:-1]
     return replace(
@@ -132,19 +132,19 @@ def with_offsets(release: Release, terms: Terms) -> Release:
 
 
 def after_basic(composition: str) -> str:
-    """Say how parts add up when a stage before them is added by basic composition."""
+    """Describe the composition if an earlier stage is added by basic composition."""
     return composition if composition.startswith("basic") else f"basic and {composition}"
 
 
 def needs_delta(method: str, delta: float) -> None:
-    """Refuse delta = 0 for a method that is not pure."""
+    """Refuse delta = 0 for a method that is not pure DP."""
     if delta == 0:
         problem = (Setting("method", method), " needs delta > 0, far below 1 / (number of rows)")
         raise BudgetError("delta", problem, (*write("delta", 1e-6), ", for example"))
 
 
 def refuse_within(method: str, terms: Terms) -> None:
-    """Refuse effects of units for a method that takes the mean of the rows of each."""
+    """Refuse unit effects for a method that averages the rows of each unit."""
     if terms.within:
         problem = (Setting("method", method), " averages the rows of each unit, so it cannot "
                    "estimate a model with unit effects")  # fmt: skip
@@ -159,14 +159,14 @@ def refuse_weights(method: str, terms: Terms) -> None:
 
 
 class Procedure(ABC):
-    """A private regression or selection, by its options."""
+    """A private regression or selection, defined by its options."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
         check_options(self)
 
-    name: ClassVar[str]  # As `dp_lm(method=...)`, or `select`, spells it.
+    name: ClassVar[str]  # Name in `dp_lm(method=...)`, or in `select`.
     holds_rows: ClassVar[bool] = False  # Whether all rows have to be in memory.
     uses_bounds: ClassVar[bool] = True  # Whether public bounds of columns are used.
 
@@ -181,7 +181,7 @@ class Method(Procedure):
         needs_delta(self.name, delta)
 
     def cost(self, epsilon: float, delta: float) -> Cost:
-        """Say what a release with this allowance costs at most, from public numbers alone."""
+        """Return the largest cost of a release with this allowance, from public numbers alone."""
         return releases_cost(epsilon, delta)
 
     @abstractmethod
@@ -197,9 +197,9 @@ T = TypeVar("T", bound=Procedure)
 def options_from(
     argument: str, given: str | T, known: Mapping[str, type[T]], does: str, example: str
 ) -> T:
-    """Return the procedure that a name or an options object stands for.
+    """Return the procedure given by a name or an options object.
 
-    does: the function that such an object has.
+    does: the method that such an object must have.
     example: a name for messages.
     Raises ValueError if it is neither, naming `argument`.
     """

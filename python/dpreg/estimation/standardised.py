@@ -1,4 +1,4 @@
-"""What methods that sum standardised rows do first and last."""
+"""First and last steps of methods that sum standardised rows."""
 
 from __future__ import annotations
 
@@ -43,13 +43,14 @@ from dpreg.estimation.releases.scaling import prediction_limits, regressor_limit
 from dpreg.estimation.releases.standardisation import Scales, Standardisation
 
 COMPOSITION = "Gaussian (GDP)"
-# Of the squared mu, for the vote on predictions.
+# Share of the squared mu for the vote on prediction limits.
 VOTE_SHARE = 0.01
-# If rows times the mu of 4% are fewer than the first, for a mean or with levels, or than the
-# second, matrices of rows, norms and products of scores would leave little for scores, and be
-# imprecise. With the first for all, errors of 21 models without levels, 1,000 rows, were 1.12 times
-# as long and .16 of coefficients blank, for .09. With the second for all, .906 for .961 of the
-# intervals of sixteen models with levels covered, and a mean of 1,000 delays was off by 5.6 errors.
+# A study is small if rows times the mu of 4% are below the first number (for a mean, or with
+# levels) or the second: matrices of rows, norms and products of scores would then leave little for
+# scores, and be imprecise.  With the first for all, errors of 21 models without levels, 1,000 rows,
+# were 1.12 times as large and .16 of coefficients blank instead of .09.  With the second for all,
+# .906 of the intervals of sixteen models with levels covered instead of .961, and a mean of 1,000
+# delays was wrong by 5.6 errors.
 _FEW_OF_LEVELS, _FEW, _FEW_SHARE = 60.0, 35.0, 0.04
 # Or, of a logit, whose curvature is about that of its rows, than this for each coefficient.
 # Without it errors of 10 coefficients of 1,000 rows were 1.3 to 2.4 times as long, and those of 30
@@ -62,41 +63,40 @@ _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 class Standardised:
     """A design, its private standard units, and the releases of the call."""
 
-    design: Design  # Private: at most as many rows of each unit as the method uses.
+    design: Design  # Private, with at most the number of rows per unit that the method uses.
     noise: GaussianReleases
     scales: Scales
     units: StandardUnits  # Of all columns.
-    tail_share: float  # Of the squared mu, for the limits of predictions.
+    tail_share: float  # Share of the squared mu for the limits of predictions.
     extras: Extras = NOTHING_MORE
-    start: Start | None = None  # Where `scales` are from.
-    # Maps coefficients of the rows, of which those that are not estimable are 0, to those of the
-    # user; None: they are the same.
+    start: Start | None = None  # The source of `scales`.
+    # Maps coefficients of the rows (0 if not estimable) to those of the user; None: identity.
     back: Doubles | None = None
-    # Of least squares: residual of a rare event, in deviations of a residual, which none is said to
-    # exceed, and the share of rows that have one.
+    # For least squares: residual of a rare event, in standard deviations of residuals, assumed to
+    # be the largest, and the share of rows with one.
     rare: tuple[float, float] | None = None
-    least: float = 0.0  # Of least squares: residuals have this mean square at least.
+    least: float = 0.0  # For least squares: least mean squared residual.
     # For least squares: whether all that is clipped from scores is assumed to point in one
-    # direction.  Scores of records far from their class make all coefficients smaller, and clipped
-    # ones too large.  With False .88 of the slopes of an ordered probit of 10,000 records of skewed
-    # columns were covered, for .92.
+    # direction.  Scores of records far from their class reduce all coefficients, so clipping them
+    # increases all.  With False .88 of the slopes of an ordered probit of 10,000 records with
+    # skewed columns were covered instead of .92.
     aligned: bool = False
     few: float = _FEW
 
     @property
     def telling_units(self) -> StandardUnits:
-        """Standard units of the columns that an intercept does not stand for already."""
+        """Standard units of the columns that are not collinear with an intercept."""
         used = ~np.isin(self.units.columns, self.design.terms.given)
         if self.units.intercept:
             used &= ~self.scales.constant[self.units.columns]
         return self.units.keeping(used)
 
     def with_constant(self) -> Standardised:
-        """Let a constant stand for a level of a factor of which the formula has all, if one is so.
+        """Replace a level by a constant if the formula has all levels of a factor.
 
-        The model is the same, and much is known of rows with a constant.  Without it .73 of the
-        coefficients of four levels and a slope of 20,000 rows with 4% of events were covered, and
-        .23 had no error, for .93 and none.
+        The model is the same, and estimates with a constant are better.  Without it .73 of the
+        coefficients of four levels and a slope in 20,000 rows with 4% of events were covered, and
+        .23 had no error, instead of .93 and none.
         """
         terms = self.design.terms
         levels = whole_factor(terms)
@@ -112,18 +112,18 @@ class Standardised:
         return replace(begun, units=units, back=back)
 
     def of(self, family: Family) -> Standardised:
-        """Return it with a family whose dispersion is known."""
+        """Return this with a family whose dispersion is known."""
         terms = replace(self.design.terms, family=family)
         return replace(self, design=replace(self.design, terms=terms))
 
     def anew(self) -> Standardised:
-        """Find scales by `column_scales`, without a start, from what is left."""
+        """Estimate scales by `column_scales` with the remaining budget, without a start."""
         scales = scales_of_columns(self.design, self.noise)
         return with_scales(self.design, self.noise, scales, self.extras)
 
     @property
     def few_rows(self) -> bool:
-        """Whether there are too few rows for many releases, as their noisy number has it."""
+        """Whether the noisy number of rows is too small for many releases."""
         return self.scales.units * self.noise.share(_FEW_SHARE) / self.noise.rows < self.few
 
     @property
@@ -133,13 +133,13 @@ class Standardised:
 
     @property
     def declined(self) -> Declined | None:
-        """What to say when the response was not found."""
+        """The outcome if the scale of the response is not estimable."""
         if self.scales.response_found:
             return None
         return response_not_found(self.scales, self.noise, COMPOSITION)
 
     def not_estimable(self) -> Declined:
-        """Return what to say when no coefficient was found."""
+        """Return the outcome if no coefficient is estimable."""
         return Declined(
             reason="eps is too small for so few rows to estimate any coefficient",
             advice=("use fewer terms, more rows or a larger ", Argument("eps")),
@@ -154,8 +154,8 @@ class Standardised:
         d = len(terms.regressors)
         params = units.to_user(d) @ theta + units.offset(d)
         if self.back is not None:
-            # Also of those that are hidden: differences of them may be estimable, and errors refer
-            # to the estimates.  With 0 for them, slopes of five classes missed by up to 15.
+            # Hidden ones too: their differences may be estimable, and errors refer to the
+            # estimates.  With 0 for them, slopes of five classes were wrong by up to 15 errors.
             params = self.back @ params
         params[[int(terms.intercept) + j for j in terms.given]] = 1.0
         return params
@@ -238,11 +238,11 @@ class Standardised:
         )
 
     def _lost_products(self, far: Flags, units: StandardUnits) -> list[Crossed]:
-        """Return levels whose coefficients have the effects of products that are not used.
+        """Return levels whose coefficients absorb the effects of products that are not used.
 
-        A column that looks constant looks so times a level too.  Where it is `far` from 0 its
-        product is nearly the level: without this, levels beside such products of 800 rows were off
-        by up to 7.5 errors.
+        A column that looks constant does so within a level too.  If it is `far` from 0 its product
+        is nearly the level: without this, levels next to such products in 800 rows were wrong by up
+        to 7.5 errors.
         """
         crossed = crossed_columns(self.design.terms) if far.any() else ()
         return [
@@ -250,17 +250,17 @@ class Standardised:
         ]
 
     def _levels(self, lost: list[Crossed]) -> list[Integers]:
-        """Return places of the coefficients of the levels of each factor, but of those."""
+        """Return indices of the coefficients of levels by factor, without lost ones."""
         terms, apart = self.design.terms, [j for of in lost for j in of.levels]
         own = [of for of in level_places(terms) if not np.isin(of, apart).any()]
         found = [int(terms.intercept) + of for of in own]
         if self.back is None:
             return found
-        whole = np.flatnonzero(self.back[:, 0])  # with the level that a constant stands for
+        whole = np.flatnonzero(self.back[:, 0])  # with the level replaced by a constant
         return [whole if np.isin(of, whole).all() else of for of in found]
 
     def _about_weights(self) -> tuple[str, ...]:
-        """Say how rows were weighed."""
+        """Return the note on row weights."""
         place = self.design.terms.weight
         if place is None:
             return ()
@@ -270,9 +270,9 @@ class Standardised:
 
 
 def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
-    """Keep at most `max_rows` rows of each unit, and find the scales of all columns.
+    """Keep at most `max_rows` rows of each unit, and estimate the scales of all columns.
 
-    passes: over the rows, at most, that of `Standardised.released` among them.
+    passes: maximum number of passes over the rows, including `Standardised.released`.
     """
     resuming = 0 if allowance.start is None else RESUMED_PASSES
     expect(passes + resuming + allowance.extras.passes)
@@ -286,7 +286,7 @@ def scaled(design: Design, allowance: Allowance, max_rows: int, passes: int) -> 
 
 
 def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
-    """Find scales by `column_scales`, with all that is public of the columns of a design."""
+    """Estimate scales by `column_scales`, using what is public about the columns of a design."""
     terms = design.terms
     return column_scales(
         design, noise, column_bounds(terms), family=terms.family,
@@ -297,9 +297,9 @@ def scales_of_columns(design: Design, noise: GaussianReleases) -> Scales:
 def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: int) -> Standardised:
     """As `scaled`, for predictions, with noisy histograms, means and variances.
 
-    With the scales of `column_scales` the held-out R squared of 15,641 rows of 55 columns, most of
-    them indicators of few rows, was .42 for .63 at eps = .5, as a ridge holds back what noise
-    makes short; and means of rare counts were twice as large.
+    With the scales of `column_scales` the held-out R squared of 15,641 rows of 55 columns, mostly
+    rare indicators, was .42 instead of .63 at eps = .5, as a ridge shrinks small columns; and means
+    of rare counts were twice as large.
     """
     standardisation = Standardisation()
     expect(standardisation.passes + passes + allowance.extras.passes)
@@ -310,7 +310,7 @@ def with_moments(design: Design, allowance: Allowance, max_rows: int, passes: in
 
 
 def releases_for(design: Design, allowance: Allowance, max_rows: int) -> GaussianReleases:
-    """Return the releases of a call, of units with at most so many rows."""
+    """Return the releases of a call, for units with at most `max_rows` rows."""
     rows = max_rows if design.by_unit else 1
     return GaussianReleases(
         allowance.epsilon, allowance.delta, allowance.bits, rows=rows, aside=allowance.extras.share
@@ -325,9 +325,9 @@ def with_scales(
     *,
     constant: bool = False,
 ) -> Standardised:
-    """Return a design in the standard units of released scales; what it releases, `noise` pays.
+    """Return a design in standard units of released scales; `noise` pays for its releases.
 
-    constant: rows have one, though the formula has no intercept.
+    constant: rows have a constant although the formula has no intercept.
     """
     units = standard_units(scales, intercept=constant or design.terms.intercept)
     if not design.terms.family.standardised:

@@ -133,7 +133,7 @@ BOOSTED = [
     ),
     Mutant(
         "a steeper curvature by exact scores",
-        edited(_predictions, "_rounds", ("_turned(score, before, deviation)", f"bool(({OPEN}(rows.score(theta, limit)) > 0).all())")),
+        edited(_predictions, "_rounds", ("_is_reversed(score, before, deviation)", f"bool(({OPEN}(rows.score(theta, limit)) > 0).all())")),
         ("families",),
     ),
     Mutant(
@@ -143,7 +143,7 @@ BOOSTED = [
     ),
     Mutant(
         "long rows told by the exact matrix",
-        edited(_columns, "_evening", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(" + EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n)")),
+        edited(_columns, "_less_clipped", ("np.linalg.eigh(gram / n)", "np.linalg.eigh(" + EXACT_GRAM + " * (rows.limit / 2.0**14) ** 2 / n)")),
         ("moments",),
     ),
     Mutant(

@@ -130,12 +130,12 @@ SCALES_ELSEWHERE = [
 COORDINATES = [
     Mutant(
         "coordinates of the exact matrix",
-        edited(whitening, "_look", ("np.linalg.eigh(moments.matrix)", "np.linalg.eigh((" + _EXACT_GRAM + ")[:-1, :-1])")),
+        edited(whitening, "_release_matrix", ("np.linalg.eigh(moments.matrix)", "np.linalg.eigh((" + _EXACT_GRAM + ")[:-1, :-1])")),
         ("least squares",),
     ),
     Mutant(
         "slopes of the exact matrix",
-        edited(whitening, "_look", ("gram[:width, width:].sum", "(" + _EXACT_GRAM + ")[:width, width:].sum")),
+        edited(whitening, "_release_matrix", ("gram[:width, width:].sum", "(" + _EXACT_GRAM + ")[:width, width:].sum")),
         ("least squares",),
     ),
     Mutant(
@@ -169,7 +169,7 @@ SCORES = [
     Mutant(
         "norms after a round are free",
         both(
-            edited(_newton, "newton", ("rounds.noisy(_LOUD), left - cost", "rounds.noisy(_LOUD), left")),
+            edited(_newton, "newton", ("rounds.noisy(_NOISY_SHARE), left - cost", "rounds.noisy(_NOISY_SHARE), left")),
             no_check(),
         ),
         ("least squares",),
@@ -206,7 +206,7 @@ SCORES = [
 STARTS = [
     Mutant(
         "whether a start holds is told from the exact matrix",
-        edited(resumed, "_look", ("gram, deviation = gram / n, deviation / n", "gram, deviation = " + _EXACT_GRAM + ", deviation / n")),
+        edited(resumed, "_release_moments", ("gram, deviation = gram / n, deviation / n", "gram, deviation = " + _EXACT_GRAM + ", deviation / n")),
         ("least squares",),
     ),
     Mutant(

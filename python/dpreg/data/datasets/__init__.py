@@ -1,4 +1,4 @@
-"""Public data to try things on."""
+"""Public example data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import resources
 
 from dpreg.base.later import pd
 
-# Worst to best, but for color: best to worst.
+# Worst to best, except color: best to worst.
 _LEVELS = {
     "cut": "Fair,Good,Very Good,Premium,Ideal",
     "color": "D,E,F,G,H,I,J",
@@ -20,8 +20,8 @@ def load_diamonds() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        price (US dollars), carat, cut, color, clarity (ordered categories, worst to best but
-        for color, best to worst), depth, table, x, y, z (millimetres and ratios).
+        price (US dollars), carat, cut, color, clarity (ordered categories, worst to best except
+        color, best to worst), depth, table, x, y, z (millimetres and ratios).
 
     Examples
     --------

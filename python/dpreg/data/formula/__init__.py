@@ -1,4 +1,4 @@
-"""From a formula and a schema to a design matrix; everything but the last step is public."""
+"""From a formula and a schema to a design matrix; all steps except the last are public."""
 
 from dpreg.data.formula.spec import FormulaSpec, Rows, bound_formula
 

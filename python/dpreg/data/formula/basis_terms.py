@@ -1,12 +1,12 @@
-"""Terms of a formula that make a basis of a column: poly(), bs(), ns(), cr().
+"""Terms of a formula that expand a column in a basis: poly(), bs(), ns(), cr().
 
-Each value is a function of one cell and of public numbers.  What R and patsy take from the
-column, its centre and scale or its quantiles, comes from the interval: polynomials are
-orthonormal under the uniform distribution on it, and knots that are not given divide it into equal
-parts.  Cells beyond the interval are moved to its ends.
+Each value is a function of one cell and of public numbers.  R and patsy take centre and scale, or
+quantiles, from the column; here they come from a public interval.  Polynomials are orthonormal
+under the uniform distribution on it, and knots that are not given divide it into equal parts.
+Cells outside the interval are clipped to it.
 
-An interval that the formula does not give comes from public bounds of the column: it is what the
-argument makes of them, found on a table of the bounds alone and kept with the parsed formula.
+If the formula does not give the interval, it comes from public bounds of the column: the argument
+is evaluated on a table of the bounds alone, and the result is kept with the parsed formula.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dpreg.base.arrays import Doubles
 
 Pair = tuple[float, float]
 
-# Of values, beyond what is proved of them: for rounding.  Far more than it is.
+# Margin for rounding, added to the proven limits of values; far more than rounding needs.
 _ROUNDING = 1e-9
-# What a formula calls the ends of the interval.
+# Arguments of a formula for the ends of the interval.
 _ENDS = ("lower_bound", "upper_bound")
 _CUBIC = 3
 
@@ -60,7 +60,7 @@ def _bs(
 ) -> Any:
     from formulaic.transforms.basis_spline import basis_spline
 
-    # Unless told otherwise, formulaic raises an error when a value is out of bounds.
+    # By default formulaic raises an error when a value is out of bounds.
     return basis_spline(
         np.asarray(x, dtype=float),
         knots=_inner_knots(knots, df, degree + include_intercept, (lower_bound, upper_bound)),
@@ -97,7 +97,7 @@ def _columns(columns: Sequence[Doubles]) -> Any:
 def _inner_knots(
     knots: Sequence[float] | int | None, df: int | None, least: int, interval: Pair
 ) -> Sequence[float]:
-    """Return the knots that were given, or as many as make `df` columns; none make `least`."""
+    """Return the given knots, or as many as give `df` columns; no knots give `least` columns."""
     if knots is not None and not isinstance(knots, int):
         return knots
     size = knots if df is None else df
@@ -139,16 +139,16 @@ _LIMITS: dict[str, Callable[..., list[Pair]]] = {
 
 
 def needs_interval(name: str, given: dict[str, Any]) -> bool:
-    """Whether a call with these literals leaves its interval to the bounds of a column."""
+    """Whether a call with these literals takes its interval from bounds of a column."""
     return name in BASES and not given.get("raw") and not set(_ENDS) & set(given)
 
 
 def over_interval(name: str, *, learn: bool) -> Any:
-    """Return the function of a formula that takes its interval from what it was shown first.
+    """Return a basis function that takes its interval from the first table it is evaluated on.
 
     name: one of `BASES`.
-    learn: True: what it is shown is made of the bounds of its column, from which it notes the
-        interval and limits of its columns.  False: it is shown rows, and learns nothing.
+    learn: True: the table is made from the bounds of the column, and the function stores the
+        interval and the limits of its columns.  False: the table has rows, and nothing is stored.
     """
     from formulaic.transforms import stateful_transform
 
@@ -187,7 +187,7 @@ def polynomials(x: Doubles, low: float, high: float, degree: int) -> list[Double
 
     x: shape (n,).
     low, high: ends of the interval.
-    Returns: shape (n,): their span, with 1, is that of the powers up to `degree`.
+    Returns: shape (n,): with 1, they span the powers up to `degree`.
     """
     t = (np.clip(x, low, high) - (low + high) / 2) / ((high - low) / 2)
     found = [np.ones_like(t), t]
@@ -202,14 +202,13 @@ def equal_knots(low: float, high: float, count: int) -> list[float]:
 
 
 def natural_splines(x: Doubles, knots: Sequence[float], low: float, high: float) -> list[Doubles]:
-    """Return a basis of the cubic splines that have no second derivative at `low` and `high`.
+    """Return a basis of the cubic splines with zero second derivative at `low` and `high`.
 
-    It is that of R's ``splines::ns``: cubic B-splines but the first, times `natural_coefficients`.
+    As in R's ``splines::ns``: cubic B-splines without the first, times `natural_coefficients`.
 
     x: shape (n,).
     knots: between `low` and `high`, increasing.
-    Returns: length ``len(knots) + 1``: their span, with 1, is that of all natural splines with
-        these knots.
+    Returns: length ``len(knots) + 1``: with 1, they span all natural splines with these knots.
     """
     from formulaic.transforms.basis_spline import basis_spline
 
@@ -217,7 +216,7 @@ def natural_splines(x: Doubles, knots: Sequence[float], low: float, high: float)
                            extrapolation="clip", _state={})  # fmt: skip
     found = []
     for column in natural_coefficients(knots, low, high).T:
-        # One product after the other: a matrix product may round a row as its place suggests.
+        # Columns are added one by one: a matrix product may round by the position of a row.
         total = np.zeros_like(x)
         for coefficient, spline in zip(column, splines.values(), strict=True):
             total = total + coefficient * spline
@@ -226,9 +225,10 @@ def natural_splines(x: Doubles, knots: Sequence[float], low: float, high: float)
 
 
 def natural_coefficients(knots: Sequence[float], low: float, high: float) -> Doubles:
-    """Return an orthonormal basis of coefficients for which second derivatives are 0 at both ends.
+    """Return an orthonormal basis of the coefficients with zero second derivatives at both ends.
 
-    Of cubic B-splines but the first; shape ``(len(knots) + 3, len(knots) + 1)``.
+    Coefficients are of cubic B-splines without the first; shape ``(len(knots) + 3, len(knots) +
+    1)``.
     """
     from scipy.interpolate import BSpline
 

@@ -1,4 +1,4 @@
-"""Terms as formulaic encodes them, learnt on tables made from a schema alone, and their limits."""
+"""Encoding of terms by formulaic, learnt on tables made from a schema alone, and limits."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from dpreg.data.schema import Column, Schema
 Ranges = dict[str, tuple[float, float]]
 
 _LARGEST_GRID = 10_000
-# Rows that show a column from one of its bounds to the other.
+# Rows of a grid from one bound of a column to the other.
 _ACROSS = 1001
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """What numpy and pandas say about odd cells must not be heard."""
+    """Silence warnings of numpy and pandas, which depend on cells."""
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         yield
 
 
 def encoded(spec: Any, frame: Any, *, learn: bool = False) -> Any:
-    """Return the model matrix of a table; with `learn`, of the schema for the first time."""
+    """Return the model matrix of a table; with `learn`, the encoding is learnt from it."""
     from formulaic import ModelSpec
 
     model = spec if isinstance(spec, ModelSpec) else ModelSpec.from_spec(spec)
@@ -42,17 +42,16 @@ def encoded(spec: Any, frame: Any, *, learn: bool = False) -> Any:
 
 
 def has_calls(side: Any) -> bool:
-    """Whether a term is anything else than columns of the data and their products."""
+    """Whether a term is more than columns of the data and their products."""
     factors = (factor for structure in side.structure for factor in structure.term.factors)
     return any(factor.eval_method.value not in ("lookup", "literal") for factor in factors)
 
 
 def dummies(matrix: Any, schema: Schema) -> dict[int, tuple[str, int]]:
-    """Return which columns of the matrix of `probe` are 1 where a column of levels has one of them.
+    """Return which columns of the matrix of `probe` are indicators of one level.
 
-    They are of terms that read no other column, so that the first rows, which show each level once,
-    say what any row has.
-    By place: the name of that column, and the place of the level.
+    Their terms read no other column, so the first rows, which have each level once, determine every
+    row.  Returns, by index, the name of the factor and the index of the level.
     """
     found, first = {}, 0
     for structure in matrix.model_spec.structure:
@@ -72,9 +71,9 @@ def dummies(matrix: Any, schema: Schema) -> dict[int, tuple[str, int]]:
 def ranges_of(
     right: Any, schema: Schema, regressors: Iterable[str], ones: dict[int, tuple[str, int]]
 ) -> Ranges:
-    """Return limits of the columns that are made of declared levels or of a basis alone.
+    """Return limits of the columns that come from declared levels or a basis alone.
 
-    ones: as of `dummies`.
+    ones: as from `dummies`.
     """
     return {**_ranges_of_bases(right), **_ranges_of_levels(right, schema, regressors, ones)}
 
@@ -82,9 +81,9 @@ def ranges_of(
 def _ranges_of_levels(
     right: Any, schema: Schema, regressors: Iterable[str], ones: dict[int, tuple[str, int]]
 ) -> Ranges:
-    """Return limits of the columns that are made of declared levels alone.
+    """Return limits of the columns that come from declared levels alone.
 
-    Their values are those of the coding, which is public: a dummy is 0 or 1.
+    Their values are those of the public coding: a dummy is 0 or 1.
     """
     found: Ranges = {}
     last = 0
@@ -113,7 +112,7 @@ def _ranges_of_levels(
 
 
 def _ranges_of_bases(right: Any) -> Ranges:
-    """Return limits of the columns of terms that are one basis of a column with public bounds."""
+    """Return limits of the columns of terms that are a basis of one column with bounds."""
     found: Ranges = {}
     for structure in right.structure:
         factors = factors_of([structure.term])
@@ -121,7 +120,7 @@ def _ranges_of_bases(right: Any) -> Ranges:
         if len(factors) != 1 or [b.term for b in bases] != [str(structure.term)]:
             continue
         (basis,) = bases
-        # Names in backticks get others in formulaic, which are not known here.
+        # formulaic renames names in backticks; the new names are not known here.
         if basis.call == basis.term and all(map(str.isidentifier, basis.variables)):
             limits = right.transform_state[basis.call]["limits"]
             if len(limits) == len(structure.columns):
@@ -132,7 +131,7 @@ def _ranges_of_bases(right: Any) -> Ranges:
 def probe(schema: Schema, *, longer: int = 0) -> Any:
     """Make a table from the schema alone, with more rows if wanted.
 
-    It shows every level once, and columns with bounds from one end to the other.
+    It has every level once, and columns with bounds run from one bound to the other.
     """
     shown = [len(c.levels or ()) for c in schema.columns.values()]
     across = [_ACROSS for c in schema.columns.values() if c.bounds]
@@ -171,7 +170,7 @@ def categorical(codes: NDArray[Any], levels: Sequence[Level]) -> Any:
 
 
 def anything(column: Column, rows: int) -> Any:
-    """Values of the kind of `column` that any formula can evaluate."""
+    """Return values of the kind of `column` on which any formula can be evaluated."""
     if column.levels is None:
         return np.full(rows, 1.5)
     return categorical(np.zeros(rows, dtype=np.int32), column.levels)

@@ -1,8 +1,8 @@
-"""What a formula may call, and why something else cannot be a term, with what to write instead.
+"""Functions that a formula may call; reasons why others are refused, and what to write instead.
 
-Functions have a value in a row that depends on that row alone.  They replace formulaic's
+The value of a function in a row depends on that row alone.  These functions replace formulaic's
 transforms of the same name, some of which learn from the whole column.  Each is total on doubles:
-where it is not defined it gives NaN, and the row becomes incomplete.
+where it is undefined it gives NaN, and the row becomes incomplete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpreg.base.arrays import Doubles
 from dpreg.base.errors import FormulaError, Words
 from dpreg.data.formula.basis_terms import BASES, cr, over_interval
 
-# Of a constant in a formula, and of a polynomial.
+# Largest constant in a formula, and largest degree of a polynomial.
 _LARGEST, _MOST_DEGREES = 1e300, 100
 
 
@@ -54,23 +54,23 @@ def _numbers(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(_number(v) for v in value)
 
 
-# What a literal must be, by the annotation of its parameter.
+# Checks of literals, by the annotation of the parameter.
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "float": _number,
     "int": _degree,
     "bool": lambda value: isinstance(value, bool),
     "Sequence[float]": _numbers,
-    # By place, the number of columns may come where knots come.
+    # As a positional argument, the number of columns may come in the place of knots.
     "Sequence[float] | int | None": lambda value: _numbers(value) or _degree(value),
     "int | None": _degree,
 }
 
 
 class RowFunction:
-    """A function of a formula, an example of its use, and what it may be given.
+    """A function of a formula, an example of its use, and the arguments it accepts.
 
-    Expressions of columns come first, as many as its parameters without a kind of `_KINDS`; the
-    others are literals, of which those without a default must be given.
+    Expressions of columns come first: the parameters whose annotation is not in `_KINDS`.  The
+    others are literals, which are required if they have no default.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class RowFunction:
         self._kinds = {name: _KINDS[p.annotation] for name, p in literals.items()}
 
     def allows(self, given: Mapping[str, Any]) -> bool:
-        """Whether the literals are of their kinds, and limits and knots in order."""
+        """Whether literals have the right kinds, and limits and knots are in order."""
         if not all(self._kinds[name](value) for name, value in given.items()):
             return False
         if "df" in self._kinds and ("df" in given) == ("knots" in given):
-            return False  # either says how many columns there are
+            return False  # each determines the number of columns
         low = given.get("lower_bound", given.get("lower"))
         high = given.get("upper_bound", given.get("upper"))
         knots = given.get("knots", ())
@@ -123,7 +123,7 @@ ROW_FUNCTIONS: dict[str, RowFunction] = {
     "cs": _CR,
 }
 
-# What to write instead of a function that looks at the other rows.
+# What to write instead of a function that uses other rows.
 LEARNS_FROM_DATA: dict[str, str] = {
     "center": "subtract a public constant: I(x - 50)",
     **dict.fromkeys(("scale", "standardize"), "use public constants: I((x - 50) / 10)"),
@@ -139,7 +139,7 @@ SUMMARIES = ("mean", "median", "min", "max", "std", "sd", "var", "sum", "quantil
 _BY_UNIT = "write unit='person' as an argument of the call: standard errors are clustered by unit"
 _LEVELS = "write C(g, levels=['a', 'b']), or declare levels= in the call"
 _SMOOTH = "write ns(x, 5), with public bounds of x as an argument of the call"
-# Words of other packages: why they are no terms here, and what to write.
+# Functions of other packages: why they are refused here, and what to write.
 FOREIGN: dict[str, tuple[str, str]] = {
     "weights": ("weights are not a term", "write weights='w' as an argument of the call"),
     **dict.fromkeys(
@@ -167,7 +167,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
 }
 OTHER_ROWS = "its value in one row depends on the other rows"
 MAKE_IT = "make the column before the call"
-# Of a power of numbers: hardly any with a larger one fits a double.
+# Largest exponent of a power of numbers: most larger powers overflow.
 _LARGEST_EXPONENT = 1000
 # Why something else cannot be used, and what to write.
 _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
@@ -190,17 +190,17 @@ _INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 
 
 def quoted(column: str) -> str:
-    """Return the name of a column as a formula has it."""
+    """Return the name of a column as written in a formula."""
     return column if column.isidentifier() else f"`{column}`"
 
 
 def about(column: str, advice: str) -> str:
-    """Return advice with a column of the user in the place of x."""
+    """Return advice with the user's column in place of x."""
     return re.sub(r"\bx\b", lambda _: quoted(column), advice)
 
 
 def without_interval(term: str, function: str, column: str) -> str:
-    """Suggest a term that needs no bounds: of powers, the term itself without scaling."""
+    """Suggest a term that needs no bounds; for powers, the same term without scaling."""
     if term.startswith("poly(") and "False" not in term:
         return f"write {term[:-1]}, raw=True)"
     return about(column, LEARNS_FROM_DATA[function])
@@ -209,7 +209,7 @@ def without_interval(term: str, function: str, column: str) -> str:
 def context(*, learn: bool) -> dict[str, Any]:
     """Return the names a formula is evaluated with, besides the columns.
 
-    learn: it is evaluated on a table of the schema alone, for the first time.
+    learn: this is the first evaluation, on a table made from the schema alone.
     """
     functions = {name: known.function for name, known in ROW_FUNCTIONS.items()}
     bases = {name: over_interval(name, learn=learn) for name in BASES}
@@ -223,7 +223,7 @@ def refusal(term: str, why: str, *instead: Words) -> FormulaError:
 
 
 def why_not(node: ast.expr) -> tuple[str, str]:
-    """Return why an expression is not arithmetic on one row, and what to write."""
+    """Return why an expression is not arithmetic within one row, and what to write."""
     if isinstance(node, ast.Compare) and len(node.ops) > 1:
         return "chained comparisons are not supported", "write I((1 < x) * (x < 2))"
     what: ast.AST = node
@@ -236,7 +236,7 @@ def why_not(node: ast.expr) -> tuple[str, str]:
 
 
 def is_long(base: ast.expr, exponent: ast.expr) -> bool:
-    """Whether a power is of numbers and may have more digits than there is memory for: 9**9**9."""
+    """Whether a power of numbers may have more digits than fit in memory, as 9**9**9."""
     inside = (*ast.walk(base), *ast.walk(exponent))
     if any(isinstance(node, ast.Name) for node in inside):
         return False

@@ -1,4 +1,4 @@
-"""Products of terms as formulaic has them, formed step by step and not without end."""
+"""Products of terms as in formulaic, formed step by step and limited in number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from formulaic.parser.types import Operator, OrderedSet
 
 Terms: TypeAlias = Any  # an OrderedSet of its terms
 
-# What one operator forms at most: squares of 141 columns are, whose 10,012 terms took 4 seconds
-# before the charge and 8 after it.  formulaic forms all products of as many terms as an exponent
-# says before it leaves out those that are equal: with ten columns and ** 9 it did not end.
+# Most products that one operator may form: enough for the square of 141 columns, whose 10,012 terms
+# took 4 seconds before the charge and 8 after it. formulaic forms all products before it removes
+# duplicates: with ten columns and ** 9 it did not end.
 MOST_PRODUCTS = 20_000
 
 
@@ -33,7 +33,7 @@ def _power(terms: Terms, exponent: Terms) -> Terms:
     found = terms
     for _ in range(int(written[0]) - 1):
         more = _each(found, terms)
-        # A term times itself is itself, so that soon there are no others, nor in another order.
+        # A term times itself is the same term, in any order, so products soon repeat.
         if list(map(str, more)) == list(map(str, found)):
             break
         found = more
@@ -46,7 +46,7 @@ _OWN = {":": _each, "*": lambda a, b: a | b | _each(a, b), "**": _power, "^": _p
 class _Operators(DefaultOperatorResolver):  # type: ignore[misc]
     @property
     def operators(self) -> list[Any]:
-        """Return formulaic's operators, but for those that form products."""
+        """Return formulaic's operators, with our own for products."""
         return [
             Operator(
                 known.symbol, arity=2, precedence=known.precedence,

@@ -1,4 +1,4 @@
-"""What a formula says, checked against the schema: its sides, their factors, the columns in use."""
+"""Parse a formula and check it against the schema: sides, factors, and columns in use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpreg.data.schema import Column, Schema, no_column
 
 
 def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
-    """Return the response and the terms, as formulaic has them."""
+    """Return the response and the terms, as formulaic represents them."""
     from formulaic import SimpleFormula
 
     if not isinstance(formula, str):
@@ -46,9 +46,9 @@ def parsed(formula: str, schema: Schema) -> tuple[Any, Any]:
 
 
 def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
-    """Return what formulaic makes of a formula or of one side, with what a dot stands for.
+    """Return formulaic's parse of a formula or of one side; a dot stands for `columns`.
 
-    Refusals quote it, so calls that make a formula of another first read what the user wrote.
+    Errors quote the formula, so calls that rewrite a formula first read what the user wrote.
     """
     from formulaic import Formula
 
@@ -71,12 +71,12 @@ def read_terms(formula: str, columns: Iterable[str] = ()) -> Any:
 # A single term that has an exponent.
 _ONE_TERM = re.compile(r"(?:^|[~+:*-])\s*[A-Za-z_][\w.]*\s*(?:\*\*|\^)\s*\d")
 
-# A number that is no exponent, divided by a term.
+# A number that is not an exponent, divided by a term.
 _RECIPROCAL = re.compile(r"(?:^|[~+:-]|(?<!\*)\*)\s*\d[\d.]*\s*/")
 
 
 def _outside_calls(formula: str) -> str:
-    """Return the formula without quotes and without what is in the brackets of functions."""
+    """Return the formula without quoted text and without the arguments of functions."""
     plain = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"|\{[^{}]*\}", "x", formula)
     while (inside := re.sub(r"(\w)\([^()]*\)", r"\1", plain)) != plain:
         plain = inside
@@ -84,16 +84,16 @@ def _outside_calls(formula: str) -> str:
 
 
 def factors_of(side: Any) -> list[Factor]:
-    """Return what the terms of one side are made of."""
+    """Return the factors in the terms of one side."""
     return [factor for term in side for factor in _factors(term)]
 
 
-# Of a factor of 20,000 levels matrices of a fit took 7 GB; for one of 50,000 there was no memory.
+# With a factor of 20,000 levels the matrices of a fit took 7 GB; with 50,000 memory ran out.
 _MOST_COLUMNS = 20_000
 
 
 def check_widths(side: Any, schema: Schema) -> None:
-    """Refuse terms whose levels make so many columns that there would be no memory for a fit."""
+    """Refuse terms with so many columns that a fit would run out of memory."""
     for term in side:
         names = {name for f in _factors(term) if not f.compared for name in f.variables}
         width = math.prod(len(schema[name].levels or (1,)) for name in names)
@@ -111,7 +111,7 @@ def _factors(term: Any) -> list[Factor]:
         elif factor.eval_method.value == "python":
             found.append(read_factor(factor.expr))
             if found[-1].offset and len(term.factors) > 1:
-                # Its coefficient would be 1 or not by their order.
+                # Their order would determine whether its coefficient is 1.
                 why = f"{factor.expr} is a term by itself"
                 problem = f"the term {str(term)!r} cannot be used: {why}"
                 raise FormulaError(problem, "write offset(x * z) for a product")
@@ -121,7 +121,7 @@ def _factors(term: Any) -> list[Factor]:
 def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
     """Return the schema of the columns in use, with the levels that the formula declares.
 
-    Bounds stay with the columns of which the formula makes a basis.
+    Columns that the formula expands in a basis keep their bounds.
     """
     declared: dict[str, Sequence[Level]] = {}
     for factor in factors:
@@ -150,7 +150,7 @@ def schema_of(factors: Sequence[Factor], schema: Schema) -> Schema:
 
 
 def _check_level(column: Column, level: Level) -> None:
-    """Refuse to compare a column with a level that it does not have: the same in all rows."""
+    """Refuse to compare a column with a level it does not have: the result would be constant."""
     if not column.levels or level in column.levels:
         return
     meant = closest(level, (known for known in column.levels if isinstance(known, str)))
@@ -159,12 +159,12 @@ def _check_level(column: Column, level: Level) -> None:
     raise FormulaError(problem, f"write {other}")
 
 
-# Levels in a suggestion, for text and for numbers.
+# Example levels in messages, for text and for numbers.
 _LIKE: tuple[list[Any], list[Any]] = (["first", "second", ...], [1, 2, ...])
 
 
 def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> None:
-    """Refuse columns that are neither numbers nor levels, all of a kind at once."""
+    """Refuse columns that are neither numbers nor levels; one message per kind."""
     undeclared = [
         column for column in columns
         if column.kind == "text" or (column.name in categories and column.levels is None)
@@ -200,7 +200,7 @@ def _check_kinds(columns: Collection[Column], categories: AbstractSet[str]) -> N
 
 
 def lookups(side: Any, schema: Schema) -> dict[int, str]:
-    """Return which columns of a model matrix are columns of numbers of the data, by place."""
+    """Return which columns of a model matrix are numeric data columns, by index."""
     found = {}
     for structure in side.structure:
         factors = structure.term.factors
@@ -218,9 +218,9 @@ _AT_END = re.compile(rf"^(?P<rest>[^|]*[^|\s(])\s*\|\s*(?P<groups>{_NAME}(?:\s*\
 
 
 def split_effects(formula: object) -> tuple[object, tuple[str, ...]]:
-    """Return a formula without what is behind its bar, and the names that are there.
+    """Split a formula at its bar; return the formula before it, and the names after it.
 
-    Anything else than names at the end stays, for whoever reads the rest to refuse.
+    If something other than names follows the bar, it stays in the formula, which is then refused.
     """
     found = _AT_END.match(formula) if isinstance(formula, str) else None
     if found is None:
@@ -230,29 +230,29 @@ def split_effects(formula: object) -> tuple[object, tuple[str, ...]]:
 
 
 def unit_of_effects(formula: str, schema: Container[str]) -> str | None:
-    """Return the unit whose effects a fit has, which is in no schema; None: it has none."""
+    """Return the unit whose fixed effects the formula asks for; None if there is none."""
     return next((group for group in split_effects(formula)[1] if group not in schema), None)
 
 
 def effects_as_terms(formula: str, groups: Iterable[str], schema: Schema) -> str:
-    """Return a formula with a dummy for each declared level of `groups`, but for the first.
+    """Return a formula with a dummy for each declared level of `groups` except the first.
 
-    Beside effects of units there is an intercept, whatever the formula says: dummies of all levels
-    would add up to 1, whose deviations from the means of units are 0.
+    With effects of units there is always an intercept: dummies of all levels would add up to 1,
+    whose deviations from unit means are 0.
     """
     terms = []
     for name in groups:
         if name not in schema.columns:
             raise FormulaError(*no_column(name, schema))
-        # C() of a column without levels is refused, and the refusal says how to declare them.
+        # C() of a column without levels is refused; the message says how to declare them.
         terms.append(quoted(name) if schema.columns[name].levels else f"C({quoted(name)})")
     return " + ".join([formula, "1", *terms]) if terms else formula
 
 
 def effects_of_unit(formula: str, unit: str | None, schema: Schema) -> tuple[str, bool]:
-    """Return a formula without effects of the protected unit, and whether it had them.
+    """Return a formula without fixed effects of the protected unit, and whether it had any.
 
-    Effects of other groups beside them, as of periods, become terms.
+    Effects of other groups, such as periods, become terms.
     """
     rest, groups = split_effects(formula)
     if not groups:

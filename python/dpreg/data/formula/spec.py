@@ -1,8 +1,8 @@
-"""A formula bound to a schema: it knows its columns, and turns rows into numbers.
+"""A formula bound to a schema: the columns it makes, and their values in rows.
 
-formulaic parses the formula and encodes the terms.  What it would learn from data
-(levels, names, which contrasts keep full rank) it is taught on a small table made from
-the schema alone, so nothing public is ever read from the records.
+formulaic parses the formula and encodes the terms.  What it would learn from data (levels, names,
+which contrasts keep full rank) it learns from a small table made from the schema alone, so nothing
+public is read from the records.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from dpreg.data.schema import Schema
 from dpreg.data.source import Batch
 
 _INTERCEPT = "Intercept"
-# Formulas of more columns are not kept: each takes megabytes.
+# Formulas with more columns are not cached: each takes megabytes.
 _FEW_COLUMNS = 1000
 
 
@@ -46,15 +46,15 @@ _FEW_COLUMNS = 1000
 class Rows:
     """The complete rows of a batch, as numbers.  Private."""
 
-    # Shape (n, width): regressors without the intercept, row-major; with the response, weights are
-    # the last.
+    # Shape (n, width): regressors without the intercept, row-major; weights are last, and are
+    # present only with the response.
     X: Doubles
     y: Doubles | None  # Response, when it was asked for.
-    kept: Integers  # Shape (n,): where each row was in the batch.
+    kept: Integers  # Shape (n,): index of each row in the batch.
 
     @classmethod
     def of(cls, X: Doubles, y: Doubles | None, complete: Flags) -> Rows:
-        """Return those of all rows of a batch that are complete."""
+        """Return the complete rows of a batch."""
         kept = np.flatnonzero(complete).astype(np.int64)
         if len(kept) == len(complete):
             return cls(X, y, kept)
@@ -62,33 +62,33 @@ class Rows:
 
     @classmethod
     def of_columns(cls, columns: Sequence[Doubles], y: Doubles) -> Rows:
-        """Return those of columns of numbers that are complete."""
+        """Return the complete rows of numeric columns."""
         X, finite = _core.side_by_side(columns, len(y))
         return cls.of(X, np.array(y), finite & np.isfinite(y))
 
 
 @lru_cache(maxsize=16)
-def _again(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
-    """Parse a formula once for all calls, and for all tasks that it is sent with."""
+def _cached(formula: str, schema: bytes, weights: str | None) -> FormulaSpec:
+    """Parse a formula once for all calls and tasks."""
     return FormulaSpec(formula, pickle.loads(schema), weights)
 
 
 def bound_formula(formula: str, schema: Schema, weights: str | None = None) -> FormulaSpec:
-    """Return the `FormulaSpec` of these, made anew if it was not made a short while ago.
+    """Return the `FormulaSpec` of the arguments, cached.
 
-    It depends on nothing else, so how long this takes tells of public things only.
+    It depends on public arguments only, and so does the running time.
     """
     if len(schema.columns) > _FEW_COLUMNS or not isinstance(formula, str):  # which is refused
         return FormulaSpec(formula, schema, weights)
-    return _again(formula, pickle.dumps(schema), weights)
+    return _cached(formula, pickle.dumps(schema), weights)
 
 
 class FormulaSpec:
     """A parsed and checked formula.  Public.
 
-    formula: wilkinson formula with one response, as `"price ~ carat + cut"`.
-    schema: of the data; columns that the formula does not use are ignored.
-    weights: column of weights of rows, which is read with the response.
+    formula: Wilkinson formula with one response, such as `"price ~ carat + cut"`.
+    schema: schema of the data; columns that the formula does not use are ignored.
+    weights: column of weights, which is read with the response.
     schema: of the columns the formula uses.
     factors: of the right-hand side.
     regressors: the columns that it reads.
@@ -109,7 +109,7 @@ class FormulaSpec:
         with quiet():
             try:
                 built = [encoded(side, probe(self.schema), learn=True) for side in sides]
-                # What has the length of one table by chance has not that of another.
+                # Something that happens to have the length of one table differs from another.
                 for side, matrix in zip(sides, built, strict=True):
                     if has_calls(matrix.model_spec):
                         encoded(side, probe(self.schema, longer=3), learn=True)
@@ -137,7 +137,7 @@ class FormulaSpec:
             raise FormulaError(problem, "leave it out on the right")
 
     def _not_evaluated(self, why: str) -> FormulaError:
-        """Return the refusal of a formula for what formulaic says about it."""
+        """Return the error for a formula that formulaic could not evaluate."""
         found = re.search("factor `(.*)`\\. ", why)
         names = read_factor(found[1]).variables if found else ()
         for name in names:
@@ -148,12 +148,12 @@ class FormulaSpec:
         return FormulaError(f"cannot evaluate {self.formula!r}: {why}")
 
     def _comparison(self, name: str) -> str:
-        """Return an example of what is true or false, with a declared level."""
+        """Return an example of a comparison, with a declared level."""
         levels = self.schema[name].levels
         return f"I({name} == {levels[-1]!r})" if levels else "I(x == 'level')"
 
     def __reduce__(self) -> tuple[Any, tuple[str, bytes, str | None]]:
-        return _again, (self.formula, pickle.dumps(self.schema), self.weights)
+        return _cached, (self.formula, pickle.dumps(self.schema), self.weights)
 
     @property
     def width(self) -> int:
@@ -162,17 +162,17 @@ class FormulaSpec:
 
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Limits of the columns of X that are made of declared levels or of a basis alone."""
+        """Limits of the columns of X that come from declared levels or a basis alone."""
         return ranges_of(self._right, self.schema, self.regressors, self._dummies)
 
     @property
     def data_bounds(self) -> dict[str, tuple[float, float]]:
-        """Public limits of the columns of which the formula makes a basis."""
+        """Public limits of the data columns that the formula expands in a basis."""
         return {name: c.bounds for name, c in self.schema.columns.items() if c.bounds}
 
     @cached_property
     def terms(self) -> dict[str, tuple[str, ...]]:
-        """Columns of X that each term of the right-hand side makes; the intercept is none."""
+        """Columns of X of each term of the right-hand side, without the intercept."""
         return {
             str(structure.term): tuple(str(name) for name in structure.columns)
             for structure in self._right.structure
@@ -190,9 +190,9 @@ class FormulaSpec:
         )
 
     def keeping(self, names: Sequence[str]) -> FormulaSpec:
-        """Return the formula with only these of its columns.
+        """Return the formula restricted to these columns of X.
 
-        Columns of the data that they do not need may be missing or incomplete.
+        Data columns that they do not need may be absent or incomplete.
         """
         reduced = copy.copy(self)
         pairs = zip(self.names, self._places, strict=True)
@@ -217,8 +217,8 @@ class FormulaSpec:
     def rows(self, batch: Batch, *, response: bool) -> Rows:
         """Evaluate the formula on `batch`, which has the columns `needed`.
 
-        Incomplete rows are dropped.  A row is complete when each variable is present, within its
-        levels, and each number that comes out is finite.
+        Incomplete rows are dropped.  A row is complete if each variable is present and one of its
+        levels, and each resulting number is finite.
         """
         columns, complete = self._columns(batch, response=response)
         if self._as_read:
@@ -243,13 +243,13 @@ class FormulaSpec:
 
     @property
     def _as_read(self) -> bool:
-        """Whether each column of X that is made is one of numbers, or says where one level is."""
+        """Whether each column of X is a numeric data column or the indicator of a level."""
         return self._rights.keys() | self._dummies.keys() >= set(self._places)
 
     def _columns(self, batch: Batch, *, response: bool) -> tuple[dict[str, Any], Flags]:
-        """Convert the columns that are needed, levels to places; say which rows have all of them.
+        """Convert the needed columns, levels to indices; return which rows have all of them.
 
-        Of numbers that are taken as they are read, it is found out when they are put together.
+        Numbers used as they are read are checked when columns are combined.
         """
         made = {self._rights[p] for p in self._places if p in self._rights and self._as_read}
         if response and self._lefts:
@@ -270,14 +270,14 @@ class FormulaSpec:
         return columns, complete
 
     def _made(self, columns: dict[str, Any], place: int) -> Doubles:
-        """Return a column of X that is one of numbers, or says which level a row has."""
+        """Return a column of X that is a numeric data column or the indicator of a level."""
         if place in self._rights:
             return np.asarray(columns[self._rights[place]])
         name, level = self._dummies[place]
         return np.asarray(columns[name] == level, dtype=np.float64)
 
     def _frame(self, columns: dict[str, Any], rows: int) -> pd.DataFrame:
-        """Return a table to evaluate; columns that the formula reads for none of X are anything."""
+        """Return a table to evaluate; columns that no column of X needs have arbitrary values."""
         table: dict[str, Any] = {}
         for name, column in self.schema.columns.items():
             if name not in columns:
@@ -290,10 +290,10 @@ class FormulaSpec:
         return pd.DataFrame(table, index=range(rows))
 
     def _evaluate(self, side: Any, frame: pd.DataFrame) -> Doubles:
-        """Return the columns of a side; rows that raise an error are NaN, by themselves.
+        """Return the columns of a side; a row that raises an error is NaN, and no other row is.
 
-        None is known that does, as the formula was evaluated on other rows before.  But an error
-        would tell of the records, and so would the loss of the rows beside one.
+        No such row is known, since the formula was evaluated on other rows before.  But an error
+        would depend on the records, and so would the loss of other rows.
         """
         try:
             with quiet():

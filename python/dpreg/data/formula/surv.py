@@ -13,9 +13,9 @@ _SURV = re.compile(r"^\s*(?:survival::)?Surv\s*\(")
 _EXAMPLES = ("write 'Surv(time, event) ~ group'", "with delayed entry 'Surv(start, stop, event)'")
 _NAMED = re.compile(r"^\s*(\w+)\s*=(?!=)\s*(.*)$", re.DOTALL)
 _NUMBER = re.compile(r"^\s*-?[\d.]+\s*$")
-# What R's Surv() calls its arguments.
+# Names of the arguments of R's Surv().
 _ORDERS = (("time", "event"), ("time", "time2", "event"))
-# Terms of R's survival that are not terms here, and what to write.
+# Terms of R's survival package that are refused here, and what to write.
 _TERMS = {
     "strata": ("strata are not a term of this model", "write the groups themselves: '~ a + b'"),
     "cluster": ("clusters are not a term", "write unit='person' as an argument of the call"),
@@ -31,20 +31,20 @@ _TERMS = {
 class SurvFormula:
     """The parts of a formula with `Surv()` on the left.  Public."""
 
-    start: str | None  # Of the time from which a row is at risk; None: all are from the beginning.
+    start: str | None  # Time from which a row is at risk; None: from the beginning.
     time: str
     event: str
-    right: str  # What is on the right.
+    right: str  # The right-hand side.
 
     @property
     def left(self) -> str:
-        """What is on the left."""
+        """The left-hand side."""
         given = (self.start, self.time, self.event)
         return f"Surv({', '.join(part for part in given if part is not None)})"
 
     @property
     def columns(self) -> str:
-        """The same as a formula of one response, whose first regressors are start and event."""
+        """The formula with one response, whose first regressors are start and event."""
         first = [] if self.start is None else [f"I({self.start})"]
         return " ~ ".join([f"I({self.time})", " + ".join([*first, f"I({self.event})", self.right])])
 
@@ -52,7 +52,7 @@ class SurvFormula:
 def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> SurvFormula:
     """Divide a formula into its parts.
 
-    instead: what a call has in place of a term of R's survival, where that is not what others have.
+    instead: replacements for terms of R's survival package, where this call differs from others.
     """
     if not isinstance(formula, str):
         problem = f"must be a string such as 'Surv(time, event) ~ x', not {a_kind(formula)}"
@@ -77,7 +77,7 @@ def read_surv(formula: object, instead: Mapping[str, str] | None = None) -> Surv
 
 
 def _arguments(text: str) -> tuple[list[str], str]:
-    """Return what commas separate before the bracket that closes, and what is behind it."""
+    """Return the comma-separated arguments up to the closing bracket, and the rest."""
     pieces, begin, depth, quote = [], 0, 0, ""
     for place, sign in enumerate(text):
         if quote:

@@ -1,9 +1,8 @@
-"""Which terms a formula may have.
+"""Check the terms of a formula.
 
-A term is allowed when its value in one row is a function of that row alone: then one
-unit of the data is one unit of the design.  What decides is the text of the formula: a
-short grammar of arithmetic on columns and numbers, and a short list of functions with the
-arguments that each may be given.
+A term is allowed if its value in a row is a function of that row alone: then one unit of the data
+is one unit of the design.  The check uses only the text of the formula: a short grammar of
+arithmetic on columns and numbers, and a short list of functions with their permitted arguments.
 """
 
 from __future__ import annotations
@@ -32,32 +31,32 @@ _WHOLE = {"ceil", "floor", "sign"}
 class Basis:
     """A call that takes its interval from public bounds."""
 
-    term: str  # The factor that it is in.
+    term: str  # The factor that contains it.
     function: str
-    call: str  # As formulaic writes it.
+    call: str  # As written by formulaic.
     variables: tuple[str, ...]  # The columns that it reads.
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What one factor of a formula refers to."""
+    """The columns and levels that one factor of a formula refers to."""
 
     variables: tuple[str, ...]  # The columns it reads.
-    levels: Mapping[str, tuple[Level, ...]]  # The levels that `C(column, levels=[...])` declares.
-    # The columns it encodes with `C(column)`, which must be categorical already.
+    levels: Mapping[str, tuple[Level, ...]]  # Levels declared by `C(column, levels=[...])`.
+    # Columns in `C(column)` without levels, which must be categorical already.
     categories: tuple[str, ...]
-    offset: bool = False  # It is one.
+    offset: bool = False  # The factor is an offset.
     bases: tuple[Basis, ...] = ()
-    # Columns, and the texts or numbers that they are asked to equal.
+    # Columns, and the texts or numbers they are compared with.
     compared: tuple[tuple[str, Level], ...] = ()
-    jumps: bool = False  # It has no derivative: a comparison, or a whole number.
+    jumps: bool = False  # It is not continuous: a comparison, or rounding to a whole number.
 
 
 def read_factor(expression: str) -> Factor:
     """Parse a factor and check that it is allowed.
 
     expression: Python, with names that are not identifiers in backticks.
-    Raises FormulaError naming the term, why it is refused, and a public alternative.
+    Raises FormulaError with the term, the reason, and an alternative.
     """
     from formulaic.utils.code import sanitize_variable_names
 
@@ -89,7 +88,7 @@ def check_basis(basis: Basis, schema: Schema) -> None:
 
 
 def _is_offset(function: ast.expr) -> bool:
-    """Whether what it makes is an offset; a name with a module before it is a function's."""
+    """Whether a call is an offset; a name with a module prefix is another function."""
     return isinstance(function, ast.Name) and function.id == "offset"
 
 
@@ -118,7 +117,7 @@ class _Reader:
             raise self.refuse("it has no column", "write 1 for an intercept, or leave it out")
 
     def read_row(self, node: ast.expr) -> None:
-        """Read an expression that has one value in each row, or the same number in all."""
+        """Read an expression with a value in each row, or a constant."""
         match node:
             case ast.Name():
                 self.variables[self.aliases.get(node.id, node.id)] = None
@@ -150,7 +149,7 @@ class _Reader:
                 raise self.refuse(*functions.why_not(node))
 
     def read_compared(self, node: ast.expr) -> None:
-        # A level may be a text.
+        # A level may be text.
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             self.read_row(node)
 
@@ -190,7 +189,7 @@ class _Reader:
     def read_literals(
         self, name: str, known: functions.RowFunction, node: ast.Call
     ) -> dict[str, Any]:
-        """Everything but the columns must be a literal of its kind."""
+        """Read the arguments after the columns, which must be literals of their kind."""
         names = known.literals
         positional = node.args[known.columns :]
         wrong = self.refuse(f"{name}() cannot be called like this", f"write {known.usage}")
@@ -221,7 +220,7 @@ class _Reader:
         )
 
     def about_first(self, node: ast.Call, advice: str) -> str:
-        """Return advice about the column that a call begins with, if it does."""
+        """Return advice about the column that is the first argument of a call, if there is one."""
         match node.args:
             case [ast.Name(id=name), *_]:
                 return functions.about(self.aliases.get(name, name), advice)

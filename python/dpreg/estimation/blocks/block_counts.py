@@ -1,4 +1,4 @@
-"""How many blocks of the units have a small p-value, with noise."""
+"""Noisy number of blocks of units with a small p-value."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dpreg.privacy.sealed import Counts
 
 
 def blocks_of(labels: Integers, blocks: int, bits: _core.BitSource) -> Iterator[Integers]:
-    """Put each unit into a block of its own drawing, and yield the rows of one block after another.
+    """Assign each unit to a random block, independently, and yield the rows of each block.
 
-    labels: shape (n,): the unit of each row, from 0 on; -1: the row is left out.
+    labels: shape (n,): the unit of each row, from 0; -1: the row is left out.
     """
     units = int(labels.max(initial=-1)) + 1
     drawn = _core.assign_independently(units, blocks, bits)
@@ -41,10 +41,9 @@ def noisy_count(
 ) -> tuple[int, float, Part]:
     """Release the number of blocks whose p-value is at most `threshold`.
 
-    Returns it, and a number that is drawn between 0 and 1.
+    Returns it, and a uniform number between 0 and 1.
 
-    p_values: of the rows of one block, and of a seed in [0, 2**32) for what else it draws; NaN
-        counts as large.
+    p_values: function of the rows of a block and a seed in [0, 2**32); NaN counts as large.
     labels, blocks, bits: as for `blocks_of`.
 
     Privacy

@@ -1,8 +1,8 @@
 """Firth's logistic and Poisson fits to many small blocks of rows, one model vector each.
 
-Everything is done element by element over rows, and added up in their order, so that the vector
-of a block is a function of its own rows and their order, and of nothing that stands beside it:
-there is no matrix product, whose last bits may depend on the shapes of all.
+All arithmetic is element by element over rows, with sums in their order, so the vector of a block
+is a function of its own rows and their order alone.  Matrix products are avoided because their last
+bits may depend on the shapes of all blocks.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dpreg.base.families import Family
 from dpreg.data.design import Design
 from dpreg.estimation.blocks.model_rows import BlockRows, block_rows, rows_of_models
 
-# Steps of Fisher scoring, and the largest change of the linear predictor of a typical row in one.
+# Fisher scoring steps, and the largest change of the linear predictor of a typical row per step.
 _STEPS, _LONGEST = 20, 2.0
-# Limits of linear predictors, so that no mean or variance overflows, and of responses of a log
-# link.
+# Limits of linear predictors, so that means and variances do not overflow, and of responses of a
+# log link.
 _MOST_PREDICTOR, _MOST_COUNT = 30.0, 1e12
-# Added to the diagonal of the correlation matrix; where its inverse has more, a column is, in its
-# block, a combination of others.
-_RIDGE, _NOT_TOLD = 1e-9, 1e6
-# Of the logarithm of a spread; see cpp/src/stats/batch_fit.cpp.
+# Ridge on the diagonal of the correlation matrix, and the diagonal of its inverse above which a
+# column is collinear in its block.
+_RIDGE, _COLLINEAR = 1e-9, 1e6
+# Largest absolute logarithm of a spread; see cpp/src/stats/batch_fit.cpp.
 _LOG_RANGE = 745.0
 _GOLDEN = 0.6180339887498949
 
@@ -33,21 +33,22 @@ _GOLDEN = 0.6180339887498949
 def fit_glm_blocks(
     design: Design, assignment: _core.Assignment, family: Family, *, log_spreads: bool
 ) -> Doubles:
-    """Return one model vector for each block, as `_core.fit_batches` has them.
+    """Return one model vector per block, in the format of `_core.fit_batches`.
 
-    Its mean of y is the linear predictor at the means of x.
+    Instead of the mean of y it has the linear predictor at the means of x.
 
-    assignment: of units to blocks.
+    assignment: assignment of units to blocks.
     family: binomial or Poisson.
-    Returns an array of shape (blocks, size): without NaN.  A block that cannot tell a slope,
-        because the column is constant there or a combination of others, gives it an infinite value
-        of a sign that alternates, and the largest spread; without `log_spreads`, 0.
+    Returns an array of shape (blocks, size): without NaN. If a slope is not estimable in a block,
+        because its column is constant or collinear there, its value is infinite, with a sign that
+        alternates between blocks, and its spread is the largest; without `log_spreads` the value is
+        0.
 
     Notes
     -----
-    Firth (1993): h of a row, its leverage, times 1/2 - p is added to the residual of a logit, h/2
-    to that of a logarithm, which takes the bias of order 1 / rows away, and keeps coefficients
-    of separated blocks finite.
+    Firth (1993): with leverage h, h (1/2 - p) is added to the residual of a logit link and h/2 to
+    that of a log link.  This removes the bias of order 1 / rows and keeps coefficients of separated
+    blocks finite.
     """
     i = int(design.terms.intercept)
     with np.errstate(all="ignore"):
@@ -60,7 +61,7 @@ def fit_glm_blocks(
 def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> Doubles:
     columns = blocks.X.shape[1]
     centre, scale, means, told = _scales(blocks, columns, i)
-    told &= _combinations(blocks, centre, scale, told, i)
+    told &= _not_collinear(blocks, centre, scale, told, i)
     size = i + columns
     used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
 
@@ -69,7 +70,7 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
         z[:, :i], z[:, i:] = 1.0, (x - centre[of]) / scale[of]
         return np.where(used[of] > 0, z, 0.0)
 
-    # A little above 0, with 1 where a column is not used.
+    # Slightly above 0, with 1 on the diagonal for unused columns.
     ridged = np.where(used > 0, _RIDGE, 1.0)[:, :, None] * np.eye(size)
     theta = np.zeros((len(told), size))
     inverse = np.zeros((len(told), size, size))
@@ -86,7 +87,7 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
         inverse = _inverted(matrix)
         way = _times(inverse, score)
         length = np.sqrt(_inner(way, way))
-        # A first step is long if the mean is far from the starting value.
+        # The first step is large if the mean is far from the starting value.
         longest = _LONGEST * (2 if step < 2 else 1)
         theta = theta + way * np.minimum(1.0, longest / np.maximum(length, 1e-300))[:, None]
     return _vectors(
@@ -96,7 +97,7 @@ def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> 
 
 
 def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles, Doubles, Flags]:
-    """Return centre, spread and weighted means of columns by block, and which have a spread."""
+    """Return centre, spread and weighted means of columns by block, and which vary."""
     sums, weighed, weights, count = (np.zeros((blocks.count, k)) for k in (d, d, 1, 1))
     for rows in blocks.parts():
         of, weight = rows.block, _mean_weight(rows.place)[:, None]
@@ -118,14 +119,14 @@ def _scales(blocks: BlockRows, d: int, intercept: int) -> tuple[Doubles, Doubles
 
 
 def _mean_weight(place: Integers) -> Doubles:
-    """As the core has it: plain means of few values would have ties."""
+    """Return weights as in the core: unweighted means of few values would have ties."""
     return np.asarray(0.5 + ((place + 1) * _GOLDEN) % 1.0)
 
 
-def _combinations(
+def _not_collinear(
     blocks: BlockRows, centre: Doubles, scale: Doubles, told: Flags, intercept: int
 ) -> Flags:
-    """Tell the columns that are no combination of others in their block."""
+    """Return which columns are not collinear in their block."""
     matrix, count = np.zeros((*told.shape, told.shape[1])), np.zeros((len(told), 1, 1))
     for rows in blocks.parts():
         of = rows.block
@@ -135,9 +136,9 @@ def _combinations(
     unused = ~told[:, :, None] * np.eye(told.shape[1])
     matrix = matrix / np.maximum(count, 1.0) + unused + _RIDGE * np.eye(told.shape[1])
     of_diagonal = np.diagonal(_inverted(matrix), axis1=1, axis2=2)
-    # With fewer rows than coefficients some direction is always hidden.
+    # With fewer rows than coefficients some direction is never estimable.
     enough = count[:, :, 0] > told.sum(axis=1, keepdims=True) + intercept
-    return np.asarray((of_diagonal < _NOT_TOLD) & (of_diagonal > 0) & enough)
+    return np.asarray((of_diagonal < _COLLINEAR) & (of_diagonal > 0) & enough)
 
 
 def _means(family: Family, predictor: Doubles) -> tuple[Doubles, Doubles]:
@@ -172,7 +173,7 @@ def _vectors(
         signed, variance, of_scores = _spreads(blocks, family, theta, inverse, middle, standard)
         parts.append(_log(np.abs(_times(inverse, signed))[:, intercept:] / scale))
         if intercept:
-            # Its parts are drawn each by itself; see the header of the core's fits.
+            # Its parts are drawn separately; see batch_fit.hpp in the core.
             of_slopes = of_scores[:, intercept:] / scale**2
             error = np.sqrt(variance + _inner(means**2, of_slopes))
             parts.append(_log(error)[:, None])
@@ -182,7 +183,7 @@ def _vectors(
     d = slopes.shape[1]
     hidden[:, :d] = ~told
     first = d + intercept * (1 + d)
-    # What is infinite says nothing about the middle.
+    # Infinite values carry no information about the median.
     away = np.where(np.arange(len(vectors)) % 2 == 0, np.inf, -np.inf)[:, None]
     vectors = np.where(hidden | failed, away if log_spreads else 0.0, vectors)
     if log_spreads:
@@ -205,12 +206,12 @@ def _spreads(
     middle: Doubles,
     standard: Callable[[Doubles, Integers], Doubles],
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return what errors of a block are made of.
+    """Return the components of standard errors by block.
 
-    Returns signed: shape (blocks, size): sum of the scores of units with alternating signs.
-    and variance: shape (blocks,): of the linear predictor at the means, these varying too, and of
-        slopes times means.
-    and of_coefficients: shape (blocks, size): their variances.
+    Returns signed: shape (blocks, size): sum of unit scores with alternating signs.
+    and variance: shape (blocks,): variance of the linear predictor at the means, including that of
+        the means, and of slopes times means.
+    and of_coefficients: shape (blocks, size): variances of the coefficients.
     """
     signed, of_coefficients = np.zeros_like(theta), np.zeros_like(theta)
     towards, total = _times(inverse, middle), np.zeros(len(theta))
@@ -236,9 +237,9 @@ def _spreads(
 
 
 def _add_by_block(sums: Doubles, block: Integers, values: Doubles) -> None:
-    """Add values of rows to the sums of their blocks, one row after the other.
+    """Add values of rows to the sums of their blocks, in order of rows.
 
-    sums: shape (blocks, ...): C-contiguous; changed.
+    sums: shape (blocks, ...): C-contiguous; modified in place.
     block: shape (rows,)
     values: shape (rows, ...)
     """
@@ -248,7 +249,7 @@ def _add_by_block(sums: Doubles, block: Integers, values: Doubles) -> None:
 
 
 def _inner(a: Doubles, b: Doubles) -> Doubles:
-    """Return a'b, of each pair of rows."""
+    """Return a'b for each pair of rows."""
     total = np.zeros(len(a))
     for j in range(a.shape[1]):
         total = total + a[:, j] * b[:, j]
@@ -256,7 +257,7 @@ def _inner(a: Doubles, b: Doubles) -> Doubles:
 
 
 def _times(matrix: Doubles, vector: Doubles) -> Doubles:
-    """Return M v, of each pair."""
+    """Return M v for each pair."""
     total = np.zeros_like(vector)
     for j in range(vector.shape[1]):
         total = total + matrix[:, :, j] * vector[:, j : j + 1]
@@ -264,12 +265,12 @@ def _times(matrix: Doubles, vector: Doubles) -> Doubles:
 
 
 def _quadratic(matrix: Doubles, z: Doubles) -> Doubles:
-    """Return z' M z, of each pair."""
+    """Return z' M z for each pair."""
     return _inner(_times(matrix, z), z)
 
 
 def _inverted(matrix: Doubles) -> Doubles:
-    """Return inverses of positive definite matrices, by Gauss and Jordan."""
+    """Return inverses of positive definite matrices by Gauss-Jordan elimination."""
     size = matrix.shape[1]
     left, right = matrix.copy(), np.broadcast_to(np.eye(size), matrix.shape).copy()
     for k in range(size):

@@ -1,4 +1,4 @@
-"""The rows of models that are fitted to parts of the units, some models or rows at a time."""
+"""Rows of models that are fitted to disjoint parts of the units, in batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
 
 Partition = Literal["slots", "independent"]
-# Numbers, at most, that are made of some rows of blocks at a time.
+# Largest size of arrays that are made from rows of blocks at a time.
 _ROOM = 1 << 18
 
 
@@ -45,10 +45,10 @@ def noisy_units(design: Design, epsilon: float, bits: _core.BitSource) -> tuple[
 def rows_of_models(
     design: Design, assignment: _core.Assignment
 ) -> Iterator[tuple[Arrays, _core.Assignment]]:
-    """Read rows, and which of their units are of which models: all at once if they are in memory.
+    """Read rows with the assignment of their units to models: all at once if they are in memory.
 
-    A model has the same rows in the same order either way, and the first of each part has an even
-    number, as what is done with a model may depend on whether its number is even.
+    A model has the same rows in the same order either way.  The first model of each part has an
+    even number, because the fit of a model may depend on whether its number is even.
     """
     records = opened(design.records)
     units = records.units
@@ -76,26 +76,26 @@ class Rows:
 
     x: Doubles  # Shape (rows, d).
     y: Doubles  # Shape (rows,).
-    # block, place: shape (rows,): which block a row is of, and how many rows of it come before.
+    # block, place: shape (rows,): the block of a row, and the index of the row within it.
     block: Integers
     place: Integers
-    unit: Integers  # Shape (rows,): how many units of all blocks come before that of the row.
-    turn: Integers  # Shape (rows,): how many units of its own block do.
+    unit: Integers  # Shape (rows,): index of the row's unit among those of all blocks.
+    turn: Integers  # Shape (rows,): index of the unit within its block.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BlockRows:
-    """Rows of all blocks, block after block.  Private."""
+    """Rows of all blocks, sorted by block.  Private."""
 
-    count: int  # Of blocks.
+    count: int  # Number of blocks.
     X: Doubles  # Shape (n, d).
     y: Doubles  # Shape (n,).
-    rows: Integers  # Shape (rows,): where in X and y a row is.
+    rows: Integers  # Shape (rows,): index of a row in X and y.
     labels: Integers  # Shape (4, rows): block, place, unit and turn, as for `Rows`.
     block_of_unit: Integers  # Shape (units,).
 
     def parts(self) -> Iterator[Rows]:
-        """Yield all rows in order, some at a time."""
+        """Yield all rows in order, in batches."""
         size = max(1, _ROOM // (1 + self.X.shape[1]) ** 2)
         for begin in range(0, len(self.rows), size):
             part = slice(begin, begin + size)
@@ -104,7 +104,7 @@ class BlockRows:
 
 
 def block_rows(arrays: Arrays, assignment: _core.Assignment) -> BlockRows:
-    """Return the rows of the units of some models, each of which is a block."""
+    """Return the rows of the units of some models; each model is a block."""
     members = np.asarray(assignment.members, dtype=np.int64)
     ends = np.asarray(assignment.offsets, dtype=np.int64)
     sizes = np.diff(ends)
@@ -120,7 +120,7 @@ def block_rows(arrays: Arrays, assignment: _core.Assignment) -> BlockRows:
 def _rows_of(
     members: Integers, offsets: NDArray[np.uint64] | None, rows: NDArray[np.uint64] | None
 ) -> tuple[Integers, Integers]:
-    """Return how many rows each unit has, and all of them; without offsets a unit is a row."""
+    """Return the number of rows of each unit, and the rows; without offsets a unit is a row."""
     if offsets is None or rows is None:
         return np.ones(len(members), dtype=np.int64), members
     starts = offsets.astype(np.int64)
@@ -130,6 +130,6 @@ def _rows_of(
 
 
 def _within(lengths: Integers) -> Integers:
-    """Count from 0 in each of some runs of these lengths."""
+    """Count from 0 within each run of these lengths."""
     ends = np.cumsum(lengths)
     return np.asarray(np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths))

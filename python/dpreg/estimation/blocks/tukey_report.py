@@ -1,4 +1,4 @@
-"""What a release by TukeyEM says: what it cost, the coefficients, and why there are none."""
+"""Results of a TukeyEM release: cost, coefficients, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dpreg.estimation.planning.tukey import ReleaseLaw, TukeyPlan, least_units
 from dpreg.privacy.certificate import Part
 
 NOT_PASSED = "the fits to the parts of the data did not agree well enough to release one safely"
-# Log spreads of columns that are constant in a batch are 745 (batch_fit.cpp); of those
-# above this, the square is no longer a double.
+# Columns that are constant in a batch have log spread 745 (batch_fit.cpp); above this value squares
+# overflow.
 _NO_SPREAD = 350.0
 # Grid points are within 2^125 steps of 0 (mechanisms/tukey_em.hpp).
 _GRID_BITS = 125
@@ -25,7 +25,7 @@ _GRID_BITS = 125
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things are in a model vector; see cpp/include/dpreg/stats/batch_fit.hpp."""
+    """Layout of a model vector; see cpp/include/dpreg/stats/batch_fit.hpp."""
 
     d: int
     intercept: bool
@@ -41,13 +41,13 @@ class Layout:
         return self.d, i, i * self.d, s * self.d, s * i
 
     def split(self, point: Doubles) -> list[Doubles]:
-        """Slopes, mean of y, means of x, log spreads of slopes, log spread of intercept."""
+        """Return slopes, mean of y, means of x, log spreads of slopes, log spread of intercept."""
         return np.split(point, np.cumsum(self._lengths())[:-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """What a released point says, the intercept first; see `Release`."""
+    """Coefficients of a released point, the intercept first; see `Release`."""
 
     params: Doubles
     covariance: Doubles | None
@@ -58,11 +58,11 @@ class Coefficients:
 def coefficients(
     point: Doubles, layout: Layout, law: ReleaseLaw | None, factor: float, grid_exponent: int
 ) -> Coefficients:
-    """Put the intercept together, and the covariance if there is a law, and so spreads.
+    """Compute the intercept, and the covariance if `law` is given, which needs spreads.
 
-    A slope that most models could not see has an infinite spread, and one at the far end
-    of the grid was drawn from models without a middle: both are set to 0.  `factor` is that of
-    small batches.
+    A slope that was not estimable in most models has an infinite spread, and a slope at the end of
+    the grid was drawn from models without a median: both are set to 0.  `factor` corrects errors
+    for small batches.
     """
     slopes, mean_y, means_x, log_spread, log_error = layout.split(point)
     if law is None:
@@ -71,17 +71,17 @@ def coefficients(
     far = np.abs(slopes) > 2.0 ** (_GRID_BITS - 20 + grid_exponent)
     identified = ~far & (log_spread < _NO_SPREAD)
     slopes = np.where(identified, slopes, 0.0)
-    # Squares of standard errors near the end of the range of doubles are infinite.
+    # Squares of very large standard errors overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.exp(np.where(identified, log_spread, -np.inf)) * factor / law.spread_divisor
         covariance = np.diag((law.scale * spread) ** 2)
         if layout.intercept:
             error = law.scale * factor * float(np.exp(log_error[0]))
             covariance = _with_intercept(np.diag(covariance), means_x, error)
-    # Without the slopes that are not estimable, the intercept is not estimable.
+    # The intercept is not estimable if a slope is not.
     identified = np.concatenate([np.full(int(layout.intercept), identified.all()), identified])
     covariance[~identified, :] = covariance[:, ~identified] = np.nan
-    # Slopes come from the same fits, and their covariance is not released.
+    # Slopes come from the same fits; their covariances are not released.
     slopes_of = np.arange(len(covariance)) >= int(layout.intercept)
     between = slopes_of[:, None] & slopes_of & ~np.eye(len(covariance), dtype=bool)
     covariance[between] = np.nan
@@ -91,21 +91,21 @@ def coefficients(
 
 
 def _with_constant(slopes: Doubles, mean_y: Doubles, means_x: Doubles) -> Doubles:
-    """Put the intercept before the slopes, if there is a mean of y to make it from."""
+    """Put the intercept before the slopes, if there is a mean of y."""
     return np.concatenate([mean_y - slopes @ means_x, slopes]) if len(mean_y) else slopes
 
 
 def _with_intercept(variance: Doubles, means: Doubles, error: float) -> Doubles:
-    """Covariance of (mean_y - slopes @ means, slopes), the parts released independently."""
+    """Return the covariance of (mean_y - slopes @ means, slopes) of independent parts."""
     cross = -means * variance
-    # The slopes alone contribute means' diag(variance) means, so it cannot be less.
+    # The slopes alone contribute means' diag(variance) means.
     corner = max(error * error, float(means**2 @ variance))
     top = np.concatenate([[corner], cross])
     return np.vstack([top, np.column_stack([cross, np.diag(variance)])])
 
 
 def parts_of(plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
-    """Return what the test and the draw cost."""
+    """Return the cost of the test and of the draw."""
     epsilon, threshold = plan.epsilon_test, _core.release_threshold(plan.epsilon_test, delta)
     label = "test that a deep model can be released"
     how = f"discrete Laplace, scale {1 / epsilon:.4g}, threshold {threshold}"
@@ -118,7 +118,7 @@ def parts_of(plan: TukeyPlan, delta: float) -> tuple[Part, ...]:
 
 
 def too_few(units: float, d: int, models: int | None) -> str:
-    """Say that so many units are not enough."""
+    """Return the message that there are too few units."""
     where = "at this eps" if models is None else f"with {models:,} models"
     return f"about {units:,.0f} units are too few for {counted(d, 'regressor')} {where}"
 
@@ -126,10 +126,10 @@ def too_few(units: float, d: int, models: int | None) -> str:
 def advice_on(
     layout: Layout, epsilon: float, left: tuple[float, float], telling: float, models: int | None
 ) -> Words:
-    """Return what to do where `epsilon` was not enough.
+    """Return advice where `epsilon` was not enough.
 
     left: epsilon and delta of the test and the draw.
-    telling: what a unit tells of a coefficient beside one of a linear model.
+    telling: information of a unit on a coefficient, relative to a linear model.
     """
     need = math.ceil(least_units(layout.d, layout.size, *left) / telling)
     fewer = (Setting("inference", False), " (releases fewer numbers), ")
@@ -146,6 +146,6 @@ def advice_on(
 def declined(
     reason: str, advice: Words, units: float, allowance: Allowance, parts: tuple[Part, ...]
 ) -> Declined:
-    """Return the outcome without a point, after `parts` were spent."""
+    """Return the outcome without a release, after `parts` were spent."""
     unspent = allowance.epsilon - math.fsum(part.epsilon for part in parts)
     return Declined(reason=reason, advice=advice, units=units, parts=parts, unspent=unspent)

@@ -1,4 +1,4 @@
-"""How clearly a private choice is decided, from public numbers."""
+"""How large a lead decides a private choice, from public numbers."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Clarity:
-    """How far apart scores had to be for the noise not to decide, from public numbers only.
+    """The difference of scores that is needed for noise not to decide, from public numbers.
 
-    How far apart they were is private.
+    The actual differences are private.
     """
 
-    score: str  # What a term is scored by, with its unit.
+    score: str  # The score of a term, with its unit.
     scale: float  # Scale of the noise, in that unit.
-    # A lead over all other candidates that wins with probability 95% or more; None if no lead does.
+    # Lead over all other candidates that wins with probability at least 95%; None if none does.
     margin: float | None
-    reading: str  # What `margin` means in everyday units.
+    reading: str  # `margin` in familiar units.
 
     @staticmethod
     def margin_of(scale: float, log_rivals: float) -> float:
-        """The lead at which exp(lead / scale) outweighs 19 times e^`log_rivals` rivals."""
+        """Return the lead at which exp(lead / scale) is 19 times e^`log_rivals`."""
         return scale * (math.log(19) + max(0.0, log_rivals))

@@ -1,4 +1,4 @@
-"""Errors of mean outcomes by arm, from what was released of their scores and of nuisance models."""
+"""Errors of mean outcomes by arm, from released scores and nuisance models."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.base.families import BINOMIAL, Family
 
-# Linear predictors of the treatment are averaged as if normal, over so many points.
+# Quadrature points for normal linear predictors of the treatment.
 _POINTS = 41
 # The share of events, of treated rows or of a class is assumed to be at least this far from 0 and
 # 1.
 LEAST_CHANCE = 1e-3
-# Eigenvalues below this share of the usual one are 0.
-_NOTHING = 1e-6
-# Nothing is known of what is larger, and a row says no more of a coefficient than the inverse of
-# this: 1/4 times its square, but for what second moments say wrongly.
+# Eigenvalues below this share of the typical one are treated as 0.
+_ZERO_SHARE = 1e-6
+# Larger second moments are unknown.  The information of a row on a coefficient is at most the
+# inverse of the second number: 1/4 of its square, apart from errors of second moments.
 _LARGEST, _LEAST = 1e100, 1e-3
 
 
 def combined(
     estimates: Sequence[float], totals: Sequence[float], samplings: Sequence[float]
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Put three estimates of two means together, by the noise of each.
+    """Combine three estimates of two means, weighted by their noise.
 
-    Sampling errors are those of one sample, of which the effect is the difference of the means:
-    only noise says which estimate is to be trusted more.
+    All estimates have the sampling error of the same sample, in which the effect is the difference
+    of the means, so weights depend on noise only.
 
     estimates, totals, samplings: of the effect and of the means without and with the treatment:
-        what was released, its variance, and the part of it that is sampling error.
+        released value, its variance, and the sampling part of that.
     Returns: means, shape (2,).
         covariance, sampling, shape (2, 2): NaN if a variance is.
     """
@@ -39,7 +39,7 @@ def combined(
     known = bool(np.isfinite(total).all() and np.isfinite(own).all())
     noise = np.maximum(total - own, 1e-9 * total) if known else np.ones(3)
     share = noise / max(float(noise.sum()), np.finfo(float).tiny)
-    # Generalised least squares, written without an inverse: one noise may be far less than others.
+    # Generalised least squares without an inverse: one noise variance may be far below the others.
     off = values[0] - (values[2] - values[1])
     means = np.array([values[1] - share[1] * off, values[2] + share[2] * off])
     if not known:
@@ -60,24 +60,25 @@ def remainder(
     outcomes: Doubles, treatment: tuple[Doubles, Doubles], units: float, slopes: Doubles,
     share: float, most: Doubles, columns: tuple[Doubles, Doubles],
 ) -> Doubles:  # fmt: skip
-    """Return what errors of both models together add to the variance of doubly robust means.
+    """Return the variance that errors of both models together add to doubly robust means.
 
-    To second order a mean is off by the product of the errors of the two models, averaged over
-    rows: a bilinear form in errors of coefficients, which are independent given the rows.  Those of
-    coefficients that are not estimable are no more than what models may be off by at all.
+    To second order the error of a mean is the product of the errors of the two models, averaged
+    over rows: a bilinear form in the errors of coefficients, which are independent given the rows.
+    Errors of coefficients that are not estimable are limited to the largest plausible errors of
+    models.
 
     outcomes, shape (2 w, 2 w): second moments of the errors of the coefficients without, then with
         the treatment.
-    treatment: of those of the logistic model of the treatment, shape (w, w); and their covariance
-        without noise, of which the matrix of the form is made: the information is
-        n E[e (1 - e) x x'].
+    treatment: the same for the logistic model of the treatment, shape (w, w); and the covariance of
+        its coefficients without noise, which gives the matrix of the form: the information is n E[e
+        (1 - e) x x'].
     units: number of rows.
     slopes, shape (2,): mean derivative of the outcome by its linear predictor, in each arm.
     share: of rows that are treated.
-    most, shape (2,): mean squares of the errors of predicted outcomes are no more.
-    columns: what coefficients are multiplied by to be those of columns about their means, in
-        deviations, and second moments of these; both of shape (w, w).
-    Returns: shape (2, 2): NaN if nothing is known of a coefficient.
+    most, shape (2,): largest mean squared errors of predicted outcomes.
+    columns: matrix that maps coefficients to those of standardised columns, and second moments of
+        these columns; both of shape (w, w).
+    Returns: shape (2, 2): NaN if a coefficient is unknown.
     """
     (turn, moments), w, spread = columns, len(columns[0]), share * (1 - share)
     twice = np.kron(np.eye(2), turn)
@@ -87,52 +88,52 @@ def remainder(
     off = np.sqrt(most) / np.maximum(slopes, np.finfo(float).tiny)
     if not all((np.abs(given) < _LARGEST).all() for given in (outcomes, errors, sampling, off)):
         return np.full((2, 2), np.nan)
-    outcomes = _within(outcomes, np.repeat(off, w))
-    errors = _within(errors, np.full(w, spread**-0.5))
+    outcomes = _limited_moments(outcomes, np.repeat(off, w))
+    errors = _limited_moments(errors, np.full(w, spread**-0.5))
     form, own = _information_root(sampling, moments), []
     for k, slope in enumerate(slopes):
         part = slice(k * w, (k + 1) * w)
         squares = slope**2 * form @ outcomes[part, part] @ form.T
-        own.append(slope * _no_more(squares, spread * float(most[k])) @ form)
+        own.append(slope * _trace_limit(squares, spread * float(most[k])) @ form)
     errors = form @ errors @ form.T
-    kept = _no_more(errors, 1.0)
+    kept = _trace_limit(errors, 1.0)
     both = np.zeros((2 * w, 2 * w))
     both[:w, :w], both[w:, w:] = -own[0] / (1 - share), own[1] / share
     made = (both @ outcomes @ both.T).reshape(2, w, 2, w)
     return np.asarray(np.einsum("ab,ibja->ij", kept @ errors @ kept.T, made))
 
 
-def _within(moments: Doubles, most: Doubles) -> Doubles:
-    """Return second moments of coefficients that are no farther off than so much."""
+def _limited_moments(moments: Doubles, most: Doubles) -> Doubles:
+    """Return second moments of coefficients limited to errors of this size."""
     errors = np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
     kept = np.minimum(1.0, most / errors)
     return np.asarray(moments * np.outer(kept, kept))
 
 
 def _information_root(sampling: Doubles, moments: Doubles) -> Doubles:
-    """Return R for R'R the information of a row on coefficients.
+    """Return R such that R'R is the information of a row on coefficients.
 
     sampling: the covariance of coefficients times the number of rows.
-    moments: second moments of rows, which say what the covariance does not: of levels that were
-        left out it has nothing.
+    moments: second moments of rows, used for levels that were left out, for which the covariance
+        has no entry.
     """
     values, vectors = np.linalg.eigh(moments)
-    root = vectors * np.sqrt(np.maximum(values, _NOTHING))
+    root = vectors * np.sqrt(np.maximum(values, _ZERO_SHARE))
     values, vectors = np.linalg.eigh(root.T @ sampling @ root)
     usual = max(float(np.median(values)), np.finfo(float).tiny)
-    values = np.maximum(np.where(values > _NOTHING * usual, values, usual), _LEAST)
+    values = np.maximum(np.where(values > _ZERO_SHARE * usual, values, usual), _LEAST)
     return np.asarray((vectors / np.sqrt(values)).T @ root.T)
 
 
-def _no_more(squares: Doubles, most: float) -> Doubles:
-    """Return the matrix that takes off second moments, of the largest first, what is too much.
+def _trace_limit(squares: Doubles, most: float) -> Doubles:
+    """Return the matrix that reduces second moments, largest first, to a trace of `most`.
 
-    squares, shape (w, w); their trace is to be no more than `most`.
+    squares, shape (w, w).
     """
     values, vectors = np.linalg.eigh(squares)
     values = np.maximum(values, 0.0)
     level = values[-1]
-    # The others keep their values; this is left for each of the k largest.
+    # The others keep their values; this remains for each of the k largest.
     for k in range(1, len(values) + 1):
         if values.sum() <= most:
             break
@@ -145,10 +146,10 @@ def _no_more(squares: Doubles, most: float) -> Doubles:
 
 @np.errstate(all="ignore")  # numbers that were released may be of any size
 def residual_variance(sampling: Doubles, family: Family, units: float, share: float) -> float:
-    """Return what sampling errors of a model of both arms say of its residuals: of the larger ones.
+    """Return the variance of the larger residuals implied by sampling errors of both arms.
 
-    sampling, units, share: as of `scores_by_models`.
-    Returns NaN if they say nothing, as a logistic model does.
+    sampling, units, share: as for `scores_by_models`.
+    Returns NaN if sampling errors do not determine it, as in a logistic model.
     """
     w, found = len(sampling) // 2, []
     if family is BINOMIAL or not np.isfinite(sampling).all():
@@ -165,13 +166,13 @@ def scores_by_models(
     outcomes: Doubles, sampling: Doubles, treatment: Doubles, family: Family,
     units: float, share: float, overlap: tuple[float, float],
 ) -> Doubles:  # fmt: skip
-    """Return what the models say of the sampling variances of doubly robust means.
+    """Return sampling variances of doubly robust means implied by the models.
 
-    Scores are long where the probability of an arm is small.  These are few, so counts of norms do
-    not show them, and second moments of scores that stop at a limit do not have them; but each is
-    a residual over a probability, and neither of these has a long tail.  Sampling errors of a
-    linear (logistic) model of an arm say what its residuals and covariates are: the inverse of
-    their covariance is n_k S_k / s_k^2 (n_k s_k^2 S_k), where S_k begins with 1.
+    Scores are large where the probability of an arm is small.  Such rows are few, so noisy counts
+    of norms miss them, and second moments of clipped scores exclude them.  But a score is a
+    residual divided by a probability, and neither has a heavy tail.  Sampling errors of a linear
+    (logistic) model of an arm determine residuals and covariates: the inverse of their covariance
+    is n_k S_k / s_k^2 (n_k s_k^2 S_k), where the first entry of S_k is 1.
 
     outcomes, shape (2, w): coefficients without and with the treatment, the intercept first.
     sampling, shape (2 w, 2 w): their covariance without noise.
@@ -179,9 +180,9 @@ def scores_by_models(
     family: of the outcome.
     units: number of rows.
     share: of rows that are treated.
-    overlap: to which probabilities are moved.
+    overlap: limits to which probabilities are clipped.
     Returns: shape (3,): of the effect and of the means without and with the treatment; 0 where the
-        models say nothing.
+        models do not determine it.
     """
     nothing, w = np.zeros(3), outcomes.shape[1]
     if not np.isfinite(sampling).all():
@@ -208,9 +209,9 @@ def _weighted_slopes(
     outcomes: Doubles, treatment: Doubles, family: Family, moments: Doubles,
     overlap: tuple[float, float],
 ) -> Doubles:  # fmt: skip
-    """Return mean slopes of the outcomes times squares of inverse probabilities, shape (2,).
+    """Return mean slopes of the outcomes times squared inverse probabilities, shape (2,).
 
-    Linear predictors of the treatment and of an outcome are taken to be normal together.
+    Linear predictors of treatment and outcome are assumed to be jointly normal.
     """
     apart = moments - np.outer(moments[0], moments[0])
     points, shares = np.polynomial.hermite_e.hermegauss(_POINTS)
@@ -228,11 +229,11 @@ def _weighted_slopes(
     return found
 
 
-def share_of_long_residuals(params: Doubles, centre: Doubles, spread: Doubles) -> float:
-    """Return the share of rows that have the squares of residuals, as their fourth moment has it.
+def share_of_large_residuals(params: Doubles, centre: Doubles, spread: Doubles) -> float:
+    """Return the effective share of rows with large residuals, E[r^2]^2 / E[r^4].
 
     params: coefficients of a logistic model.
-    centre, spread: shape (w,): of its columns, the intercept first; the linear predictor is taken
+    centre, spread: shape (w,): of its columns, the intercept first; the linear predictor is assumed
         to be normal.
     """
     chance, shares = _normal_chances(params, centre, spread)
@@ -242,14 +243,14 @@ def share_of_long_residuals(params: Doubles, centre: Doubles, spread: Doubles) -
 
 
 @np.errstate(all="ignore")  # numbers that were released may be of any size
-def share_of_long_weights(
+def share_of_large_weights(
     params: Doubles, centre: Doubles, spread: Doubles, overlap: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the share of rows that have the squares of weights, as their fourth moment has it.
+    """Return the effective share of rows with large weights, E[w^2]^2 / E[w^4].
 
-    params, centre, spread: as of `share_of_long_residuals`, of the model of the treatment.
-    overlap: to which probabilities are moved.
-    Returns: of rows without and with the treatment: others have a weight of 0.
+    params, centre, spread: as for `share_of_large_residuals`, of the model of the treatment.
+    overlap: limits to which probabilities are clipped.
+    Returns: for the arm without and with the treatment; rows of the other arm have weight 0.
     """
     chance, shares = _normal_chances(params, centre, spread)
     moved, found = np.clip(chance, *overlap), list[float]()
@@ -260,14 +261,14 @@ def share_of_long_weights(
 
 
 def _normal_chances(params: Doubles, centre: Doubles, spread: Doubles) -> tuple[Doubles, Doubles]:
-    """Return probabilities at points of a normal linear predictor, and the shares of these."""
+    """Return probabilities at quadrature points of a normal linear predictor, and their weights."""
     points, shares = np.polynomial.hermite_e.hermegauss(_POINTS)
     reach = float(np.linalg.norm(params * spread))
     return BINOMIAL.mean(params @ centre + reach * points), shares / shares.sum()
 
 
 def without_noise(covariance: Doubles, sampling: Doubles) -> Doubles:
-    """Return a covariance with the standard errors that there would be without noise."""
+    """Return a covariance rescaled to the standard errors without noise."""
     errors = np.sqrt(np.diag(covariance))
     ratio = np.where(errors > 0, sampling / np.where(errors > 0, errors, 1.0), 0.0)
     return np.asarray(covariance * np.outer(ratio, ratio))

@@ -1,11 +1,11 @@
 """Any regression from one noisy matrix of second moments.  Everything here is public.
 
-Rows u = z M are known by G = sum of u u' + N only, z being the standardised columns, the 1 first.
-A column, or a combination of columns, is a vector p with value u'p in each row, and u'p has
-noise p'Nq in its product with u'q.  N has independent entries, of variance s^2 on the diagonal and
-s^2 / 2 elsewhere, so its law does not change when it is turned: on any orthonormal vectors Q the
-matrix Q'GQ has noise of the same law, and a regression of some columns on others is one with that
-noise, whatever the other columns are.
+Rows are u = z M, with z the standardised columns, the 1 first; only G = sum of u u' + N is known.
+A column, or a combination of columns, is a vector p with value u'p in each row, and the sum of
+products of u'p and u'q has noise p'Nq.  N has independent entries, with variance s^2 on the
+diagonal and s^2 / 2 elsewhere, so its distribution is invariant under rotations: for orthonormal
+vectors Q the noise of Q'GQ has the same distribution.  A regression of some columns on others
+therefore has this noise, whatever the other columns are.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
 from dpreg.estimation.inference.normal_equations import NoisyMoments
 from dpreg.estimation.releases.moments import floor_of
 
-# The first stage must have so many times the largest singular value of noise alone; otherwise
-# errors are made so many times as large, and all coefficients are blank.
-_TOLD, _UNTOLD = 1.5, 100.0
+# The first stage must have at least this multiple of the largest singular value of noise alone;
+# otherwise errors are multiplied by the second number, and all coefficients are blank.
+_LEAST_FIRST_STAGE, _WEAK_STAGE_FACTOR = 1.5, 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class SquaredNorm:
-    """Sum of squares of a combination of columns, and the vector of the combination."""
+    """Sum of squares of a combination of columns, and the vector of that combination."""
 
     value: float  # Noisy, corrected for what fitting adds to it.
     vector: Doubles  # Shape (w,).
@@ -35,10 +35,10 @@ class SquaredNorm:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Coefficients of the regressors, in the units of the vectors that were given."""
+    """Coefficients of the regressors, in the units of the given vectors."""
 
     theta: Doubles  # Shape (k,).
-    error: EstimateError  # With rows of an elliptical law.
+    error: EstimateError  # For elliptically distributed rows.
     residual: SquaredNorm  # Of the residuals.
 
 
@@ -49,24 +49,24 @@ class JointMoments:
     # Shape (w, w): column j is the vector of the j-th standardised column, the 1 first.
     basis: Doubles
     matrix: Doubles  # Shape (w, w): noisy.
-    deviation: float  # Of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
+    deviation: float  # Of the noise on its diagonal; divided by sqrt 2 elsewhere.
     units: float  # Noisy number of rows.
-    kurtosis: float = 1.0  # Sampling variances are those of a normal law times this.
+    kurtosis: float = 1.0  # Sampling variances are this multiple of the normal ones.
 
     def product(self, first: Doubles, second: Doubles) -> Doubles:
-        """Noisy sums of products, of vectors or of matrices of them."""
+        """Return noisy sums of products of vectors, or of matrices of vectors."""
         return np.asarray(first.T @ self.matrix @ second)
 
     def noise(self, first: Doubles, second: Doubles) -> float:
-        """Covariance of the noise in the squared norms along two vectors."""
+        """Return the covariance of the noise in the squared norms along two vectors."""
         return self.deviation**2 * float(first @ second) ** 2
 
     def regression(self, regressors: Doubles, response: Doubles) -> Regression:
         """Regress one vector, of length w, on others, shape (w, k).
 
-        Solved on orthonormal vectors, where the noise has the law it has in `matrix`.  Fitting the
-        noise too makes squared residuals fewer, to second order by
-        (s^2 / 2) ((1 + |theta|^2) tr(A^-1) + theta' A^-1 theta), which is put right.
+        It is solved on orthonormal vectors, for which noise has the same distribution as in
+        `matrix`.  Fitting the noise reduces the residual sum of squares, to second order by (s^2 /
+        2) ((1 + |theta|^2) tr(A^-1) + theta' A^-1 theta), which is added back.
         """
         k = regressors.shape[1]
         Q, R = np.linalg.qr(np.column_stack([regressors, response]))
@@ -92,12 +92,12 @@ class JointMoments:
     ) -> Regression:
         """Two-stage least squares.
 
-        With B = (X'P X)^-1 X'Z (Z'Z)^-1, P the projection on the instruments, the error is
-        B Z'(y - X theta): noise in the moments of Z with the residual, and the residual variance
-        times (X'P X)^-1.
+        With B = (X'P X)^-1 X'Z (Z'Z)^-1, P the projection on the instruments, the error is B Z'(y -
+        X theta).  Its variance has two parts: noise in the moments of Z with the residual, and the
+        residual variance times (X'P X)^-1.
         """
         Q, _ = np.linalg.qr(instruments)
-        inverse = np.linalg.inv(_held(self.product(Q, Q), self.deviation))
+        inverse = np.linalg.inv(_floored(self.product(Q, Q), self.deviation))
         first = inverse @ self.product(Q, regressors)
         bread = np.linalg.pinv(self.product(Q, regressors).T @ first)
         weights = bread @ first.T
@@ -112,20 +112,25 @@ class JointMoments:
         sampling, privacy = self.kurtosis * variance * bread, weights @ noise @ weights.T
         # The first stage must exceed the noise, for vectors of norm 1.
         _, sizes, _ = np.linalg.svd(self.product(Q, np.linalg.qr(regressors)[0]))
-        told = sizes[-1] > _TOLD * self.deviation * math.sqrt(2 * len(along)) if k else True
-        hidden = np.zeros((k, k)) if told else _UNTOLD * (sampling + privacy)
+        told = (
+            sizes[-1] > _LEAST_FIRST_STAGE * self.deviation * math.sqrt(2 * len(along))
+            if k
+            else True
+        )
+        hidden = np.zeros((k, k)) if told else _WEAK_STAGE_FACTOR * (sampling + privacy)
         error = EstimateError(sampling, privacy, hidden)
         return Regression(theta, error, SquaredNorm(left, vector))
 
     def determination(
         self, residual: SquaredNorm, total: SquaredNorm, k: int
     ) -> tuple[float, float, float]:
-        """Return R squared, and the deviations that sampling and noise give it.
+        """Return R squared, and its standard deviations from sampling and from noise.
 
-        The first is that of rows with an elliptical law, for a normal one 4 R^2 (1 - R^2)^2 / n.
+        The first assumes elliptically distributed rows; its square is 4 R^2 (1 - R^2)^2 / n for
+        normal rows.
 
-        residual, total: of the residuals of a model, and of that with the intercept alone.
-        k: regressors, the intercept not among them.
+        residual, total: of the residuals of a model, and of the model with the intercept alone.
+        k: number of regressors, without the intercept.
         """
         share = residual.value / total.value
         squared = min(max(1 - share, 0.0), 1.0)
@@ -136,6 +141,6 @@ class JointMoments:
         return squared, sampling, math.sqrt(max(variance, 0)) / total.value
 
 
-def _held(gram: Doubles, deviation: float) -> Doubles:
+def _floored(gram: Doubles, deviation: float) -> Doubles:
     values, vectors = np.linalg.eigh(gram)
     return np.asarray((vectors * np.maximum(values, floor_of(values, deviation))) @ vectors.T)

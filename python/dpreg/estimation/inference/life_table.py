@@ -1,15 +1,15 @@
 """Survival from noisy numbers of exits and entries by interval.  Everything here is public.
 
-Within an interval the hazard of the event is constant, and censoring is even: of m persons at the
-beginning, d have the event and c are censored, where with the increment L of the cumulative hazard
+Within an interval the hazard of the event is constant, and censoring is uniform.  Of m persons at
+the beginning d have the event and c are censored; the increment L of the cumulative hazard solves
 
     d / m = 1 - e^-L - (c / m) (1 - k(L)),    k(L) = L / (e^L - 1).
 
-To first order that is d / (m - c / 2), as Cutler and Ederer (1958) have it.  Who is censored at the
-end of the interval is not in c: where all are, the curve is the Kaplan-Meier estimate.  Who enters
-inside the interval is half a person of m.  L is a function of d, c and m, and these are linear in
-the cells of the table: noise moves it by its derivative, and so does sampling, which is multinomial
-(with c = 0 that is Greenwood's formula).
+To first order L is d / (m - c / 2), as in Cutler and Ederer (1958).  Persons censored at the end of
+the interval are not in c; if all are, the curve is the Kaplan-Meier estimate.  A person who enters
+inside the interval counts half in m.  L is a function of d, c and m, which are linear in the cells
+of the table, so the delta method gives its errors from noise and from multinomial sampling (with c
+= 0 this is Greenwood's formula).
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from scipy import stats
 
 from dpreg.base.arrays import Doubles, Integers
 
-# Numbers at risk of this many deviations of their noise are estimable.
-_CLEAR = 5.0
-# Increments below it are as 0, and Newton's steps, from a start that is off by few percent.
+# A number at risk is estimable if it is at least this many standard deviations of its noise.
+_ESTIMABLE_SD = 5.0
+# Increments below this are treated as 0; and the number of Newton steps, from a start within a
+# few percent.
 _SMALL, _STEPS = 1e-6, 8
-# Draws of the largest of correlated normal deviates, the same in every call.
+# Draws of the maximum of correlated normal deviates, the same in every call.
 _DRAWS, _SEED = 20_000, 20260101
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LifeTable:
-    """What the table of one group says.  Arrays of length K; NaN where it is not estimable."""
+    """Life table of one group.  Arrays of length K; NaN where not estimable."""
 
     at_risk: Doubles  # At the beginning of each interval.
     events: Doubles
     censored: Doubles
-    persons: Doubles  # As `at_risk`, with half of those that enter inside the interval.
-    cumulative: Doubles  # Estimates of minus the logarithm of survival; they need not rise.
-    covariance: Doubles  # Shape (K, K): of `cumulative`, sampling error and noise.
-    noise: Doubles  # The part of its diagonal that noise has.
+    persons: Doubles  # As `at_risk`, plus half of those who enter inside the interval.
+    cumulative: Doubles  # Estimates of minus the logarithm of survival; not necessarily increasing.
+    covariance: Doubles  # Shape (K, K): of `cumulative`, sampling and noise.
+    noise: Doubles  # The part of its diagonal due to noise.
 
     @property
     def known(self) -> int:
-        """The number of intervals, from the first on, of which there is an estimate."""
+        """The number of leading intervals with an estimate."""
         return int((~np.isnan(self.cumulative)).sum())
 
     @property
     def survival(self) -> Doubles:
-        """At the end of each interval: falling, between 0 and 1."""
+        """Survival at the end of each interval: non-increasing, between 0 and 1."""
         return np.exp(-monotone(self.cumulative))
 
     @property
@@ -60,10 +61,10 @@ class LifeTable:
     def limits(self, alpha: float, *, simultaneous: bool = False) -> tuple[Doubles, Doubles]:
         """Return lower and upper limits of survival, of level 1 - `alpha`.
 
-        All L with (estimate - L)^2 <= c^2 (L / m + noise), m being the effective number at risk:
-        the score interval of a Poisson number, widened by noise; c is the normal quantile, or that
-        of the largest of the standardised errors.  Where survival is not estimable, it is between 0
-        and the upper limit before.
+        The interval has all L with (estimate - L)^2 <= c^2 (L / m + noise), with m the effective
+        number at risk: the score interval of a Poisson count, widened by noise. c is the normal
+        quantile, or that of the largest standardised error.  Where survival is not estimable, the
+        limits are 0 and the previous upper limit.
         """
         known = self.covariance[: self.known, : self.known]
         c = largest_error(known, alpha) if simultaneous else float(stats.norm.isf(alpha / 2))
@@ -78,15 +79,15 @@ class LifeTable:
                 np.maximum(self.cumulative, 0) * each + (c * each / 2) ** 2 + self.noise
             )
         lower, upper = np.exp(-monotone(middle + half)), np.exp(-monotone(middle - half))
-        # Later on survival is at most what it was.
+        # Survival never exceeds its previous upper limit.
         upper[self.known :] = upper[self.known - 1] if self.known else 1.0
         return np.nan_to_num(lower), upper
 
 
 def largest_error(covariance: Doubles, alpha: float) -> float:
-    """Return what the largest of correlated normal errors exceeds with probability `alpha`.
+    """Return the value that the largest standardised error exceeds with probability `alpha`.
 
-    covariance, shape (K, K): errors are compared with their standard deviations.
+    covariance, shape (K, K): of normal errors.
     """
     if not len(covariance):
         return math.nan
@@ -98,12 +99,12 @@ def largest_error(covariance: Doubles, alpha: float) -> float:
 
 
 def monotone(values: Doubles) -> Doubles:
-    """Return the nearest values that are at least 0 and do not fall; NaN at the end stays."""
+    """Return the nearest non-decreasing values that are at least 0; trailing NaN are kept."""
     known = int((~np.isnan(values)).sum())
     sums = np.concatenate([[0.0], np.cumsum(values[:known])])
     first, last = np.ogrid[:known, 1 : known + 1]
     means = np.where(last > first, sums[last] - sums[first], np.nan) / np.maximum(last - first, 1)
-    # The largest, over where an average begins, of the smallest over where it ends.
+    # Max-min formula of isotonic regression: over starts and ends of averages.
     ends = np.where(last > first, means, np.inf)
     least = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
     rising = np.where(last > first, least, -np.inf).max(axis=0, initial=-np.inf)
@@ -113,9 +114,9 @@ def monotone(values: Doubles) -> Doubles:
 def _linear(
     exits: Integers, entries: Integers | None, variances: tuple[float, float]
 ) -> tuple[Doubles, Doubles, list[Doubles]]:
-    """Return the cells of each group, laid out by interval, their variances, and what is linear.
+    """Return the cells of each group by interval, their variances, and linear maps of cells.
 
-    The last are d, c, persons at risk at the beginning, and m, each of shape (K, K * kinds).
+    The maps give d, c, persons at risk at the beginning, and m; shape (K, K * kinds) each.
     """
     counts = exits if entries is None else np.concatenate([exits, entries], axis=2)
     groups, intervals, kinds = counts.shape
@@ -140,17 +141,17 @@ def life_table(
 
     exits, shape (K, 3): events, censored inside, censored at the end; with noise.
     entries, shape (K, 2) or None: entered at the beginning, or inside.
-    variances: of the noise of each.
+    variances: of the noise in each cell.
     """
     entered = None if entries is None else entries[None]
     (cells,), variance, maps = _linear(exits[None], entered, variances)
     events, inside, at_risk, persons = (m @ cells for m in maps)
     noise_sd = np.sqrt((maps[3] ** 2) @ variance)
-    known = _clear(persons, noise_sd)
+    known = _estimable_intervals(persons, noise_sd)
     m = persons[:known]
     c = np.clip(inside[:known] / m, 0, 1)
-    # At least half a person is left where noise, or an interval that nobody survives, would leave
-    # none; but no increment is below 0 because of that, which lowered the estimates of earlier
+    # At least half a person remains where noise, or an interval that nobody survives, would leave
+    # none.  No increment becomes negative by that, which lowered the estimates of earlier
     # intervals.
     d = np.minimum(events[:known] / m, np.maximum(1 - c - 0.5 / m, 0))
     rise = _increment(d, c)
@@ -176,9 +177,9 @@ def life_table(
     )  # fmt: skip
 
 
-def _clear(persons: Doubles, noise_sd: Doubles) -> int:
-    """Return in how many intervals, from the first on, there are enough persons."""
-    clear = persons > _CLEAR * np.maximum(noise_sd, 0.1)
+def _estimable_intervals(persons: Doubles, noise_sd: Doubles) -> int:
+    """Return the number of leading intervals with enough persons."""
+    clear = persons > _ESTIMABLE_SD * np.maximum(noise_sd, 0.1)
     return int(np.logical_and.accumulate(clear).sum())
 
 
@@ -190,7 +191,7 @@ def _bernoulli(rise: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _increment(d: Doubles, c: Doubles) -> Doubles:
-    """Solve d = 1 - e^-L - c (1 - k(L)) for L, by Newton's method from the half of c."""
+    """Solve d = 1 - e^-L - c (1 - k(L)) for L, by Newton's method from d / (1 - c / 2)."""
     rise = -np.log1p(-np.clip(d / (1 - c / 2), -10.0, 1 - 1e-9))
     for _ in range(_STEPS):
         k, slope = _bernoulli(rise)
@@ -216,7 +217,7 @@ def area(table: LifeTable, edges: Doubles, time: float) -> tuple[float, float]:
     begin = np.append(0.0, cumulative[:-1])
     share = (widths / full)[:last]
     rise = np.maximum((cumulative - begin) * share, _SMALL)
-    # Of persons at the beginning of an interval, what they live in it: w (1 - e^-r) / r.
+    # Time lived in an interval per person at its beginning: w (1 - e^-r) / r.
     parts = widths[:last] * np.exp(-begin) * -np.expm1(-rise) / rise
     by_rise = widths[:last] * np.exp(-begin) * (np.exp(-rise) * (1 + rise) - 1) / rise**2 * share
     slopes = by_rise.copy()
@@ -226,10 +227,7 @@ def area(table: LifeTable, edges: Doubles, time: float) -> tuple[float, float]:
 
 
 def crossing(edges: Doubles, survival: Doubles, level: float) -> float:
-    """Return where a falling curve, of constant hazard between the edges, reaches a level.
-
-    NaN: nowhere.
-    """
+    """Return where a curve with constant hazards between edges falls to a level; NaN: nowhere."""
     values = np.concatenate([[1.0], survival])
     below = np.flatnonzero(values <= level)
     if len(below) == 0:
@@ -241,10 +239,10 @@ def crossing(edges: Doubles, survival: Doubles, level: float) -> float:
 
 
 def event_cuts(exits: Integers, edges: Doubles, count: int) -> Doubles:
-    """Return ends of intervals, at most `count`, that divide events about evenly.
+    """Return at most `count` ends of intervals that divide events about evenly.
 
-    A number below 0 is noise, and 1 is added to each: where there is noise alone they divide edges
-    about evenly.
+    Negative counts are set to 0, and 1 is added to each count, so that edges are divided about
+    evenly if there is only noise.
     """
     events = np.maximum(exits[:, :, 0].sum(axis=0, dtype=np.float64), 0.0)
     sums, count = np.cumsum(events + 1), min(count, len(events))
@@ -257,9 +255,9 @@ def log_rank(
 ) -> tuple[float, int]:
     """Return the statistic of the log-rank test for all groups, and its degrees of freedom.
 
-    Who is censored inside an interval, or enters there, counts half in it.  The variance has that
-    of noise beside the hypergeometric one.  Intervals count as long as the number at risk of all
-    groups together is estimable.
+    Persons who are censored or enter inside an interval count half in it.  The variance is
+    hypergeometric plus that of noise.  Intervals are used while the number at risk of all groups
+    together is estimable.
 
     exits, shape (groups, K, 3).
     entries, shape (groups, K, 2) or None.
@@ -267,14 +265,16 @@ def log_rank(
     cells, variance, maps = _linear(exits, entries, variances)
     groups = len(exits)
     exposure = maps[3] - maps[1] / 2
-    known = _clear((cells @ exposure.T).sum(axis=0), np.sqrt(groups * (exposure**2) @ variance))
+    known = _estimable_intervals(
+        (cells @ exposure.T).sum(axis=0), np.sqrt(groups * (exposure**2) @ variance)
+    )
     of_events, of_exposure = maps[0][:known], exposure[:known]
     d, m = cells @ of_events.T, cells @ of_exposure.T
     all_d, all_m = d.sum(axis=0), m.sum(axis=0)
     share = m / all_m
     gap = (d - share * all_d).sum(axis=1)
     hypergeometric = np.maximum(all_d * (all_m - all_d) / np.maximum(all_m - 1, 1), 0)
-    # Noise may have taken a share below 0.
+    # Noise may make a share negative.
     inside = np.clip(share, 0, 1)
     total = (inside * hypergeometric).sum(axis=1)
     covariance = np.diag(total) - (inside * hypergeometric) @ inside.T

@@ -1,4 +1,4 @@
-"""Concordance of ordered groups, and the exact test of a noisy binomial number.  All is public."""
+"""Concordance of ordered groups, and the exact test of a noisy binomial count.  All is public."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from scipy import stats
 
 from dpreg.base.arrays import Doubles, Integers
 
-# Pairs are rare where there are not so many deviations of their noise.
+# Pairs are too rare if fewer than this many standard deviations of their noise.
 _CLEAR = 3.0
 
 
 def concordance(exits: Integers, variance: float) -> tuple[float, float]:
     """Return Harrell's concordance and its standard error; NaN: pairs are too rare at this noise.
 
-    A pair is an event and who is known to be without one at the end of its interval; it is
-    concordant if the event is in the later group, and half of it is if both are in one.  A pair is
-    a product of two cells, whose noise is independent: sums of products are not biased.
+    A pair is an event and a person known to be event-free at the end of its interval.  It is
+    concordant if the event is in the group of higher risk, and counts half if both are in the same
+    group.  Numbers of pairs are products of two cells with independent noise, so their sums are
+    unbiased.
 
-    exits, shape (groups, K, 3): see `ExitCounts`; groups from the least risk to the most.
-    variance: of the noise in each.
+    exits, shape (groups, K, 3): see `ExitCounts`; groups from lowest to highest risk.
+    variance: of the noise in each cell.
     """
     groups = np.arange(len(exits))
     later = (groups[:, None] > groups) + (groups[:, None] == groups) / 2
@@ -48,7 +49,7 @@ def _pairs(exits: Integers, weights: Doubles) -> tuple[float, Doubles]:
 
 
 def noisy_binomial_tail(least: int, epsilon: float) -> float:
-    """Return the probability that discrete Laplace noise, of law ~ exp(-eps |x|), is >= `least`."""
+    """Return the probability that discrete Laplace noise, ~ exp(-eps |x|), is >= `least`."""
     ratio = math.exp(-epsilon)
     if least > 0:
         return ratio**least / (1 + ratio)
@@ -58,13 +59,12 @@ def noisy_binomial_tail(least: int, epsilon: float) -> float:
 def noisy_binomial_p_value(seen: float, size: int, probability: float, epsilon: float) -> float:
     """Return the probability that Binomial(size, probability) plus the noise is >= `seen`.
 
-    The noise is a whole number and a number between 0 and 1, which makes each level exact: the
-    Tulap law, but for its place, with which no test of level a is more powerful (Awan and
-    Slavkovic, 2018).
+    The noise is an integer plus a uniform number, which makes every level exact: a shifted Tulap
+    distribution, for which the test is uniformly most powerful (Awan and Slavkovic, 2018).
 
-    seen: with noise: may be below 0 or above `size`.
-    probability: of success under the null hypothesis; if the true one is smaller, the result is
-        larger than it has to be.
+    seen: noisy count; may be below 0 or above `size`.
+    probability: of success under the null hypothesis; if the true one is smaller, the test is
+        conservative.
     epsilon: of the discrete Laplace noise.
     """
     counts, whole = np.arange(size + 1), math.floor(seen)
@@ -72,5 +72,5 @@ def noisy_binomial_p_value(seen: float, size: int, probability: float, epsilon: 
     tails = np.array(
         [[noisy_binomial_tail(whole + k - int(c), epsilon) for c in counts] for k in (0, 1)]
     )
-    above = whole + 1 - seen  # how often the other part is larger
+    above = whole + 1 - seen  # probability that the other part is larger
     return float(min(max(law @ (above * tails[0] + (1 - above) * tails[1]), 0.0), 1.0))

@@ -12,9 +12,9 @@ from dpreg.estimation.inference.covariance import EstimateError, hidden_by_floor
 from dpreg.estimation.inference.shrinkage import likely_shares
 from dpreg.estimation.releases.moments import floored_inverse
 
-# Draws, and their seed: no more than arithmetic on what was released.
+# Draws and their seed: the bootstrap is arithmetic on released values.
 _DRAWS, _SEED = 400, 20260101
-# Share of a coefficient that the estimate must contain for the rest to be corrected.
+# Least share of a coefficient in the estimate for which bias is corrected.
 _LEAST_KEPT = 0.7
 
 
@@ -24,18 +24,18 @@ def bootstrapped(
     theta: Doubles,
     residual: float,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the estimate without the bias of floor and noise, and its covariances.
+    """Return the estimate corrected for the bias of floor and noise, and its covariances.
 
-    With the released matrix as if it were the true one, H, sampling error and privacy noise are
-    drawn, and the equations solved, many times (Ferrando, Wang and Sheldon, 2022).  The mean of
-    (floored inverse of H + noise) H is what a coefficient is multiplied by along each eigenvector
-    of H; the estimate is divided by it, unless most of what is there would be noise.
+    Treating the released matrix as the true H, sampling error and privacy noise are drawn and the
+    equations solved many times (Ferrando, Wang and Sheldon, 2022).  The mean of (floored inverse of
+    H + noise) H is the factor by which coefficients shrink along each eigenvector of H; the
+    estimate is divided by it, unless most of the estimate would be noise there.
 
     moments: shape (w + 1, w + 1): noisy, of regressors and response.
-    deviation: of the noise on its diagonal; 1 / sqrt 2 of it elsewhere.
+    deviation: of the noise on its diagonal; divided by sqrt 2 elsewhere.
     theta: shape (w,): solution of the normal equations.
     residual: mean square of the residuals.
-    Returns the estimate, and its covariances by sampling and by noise.
+    Returns the estimate, and its covariances from sampling and from noise.
     """
     size = len(theta)
     if size == 0:
@@ -74,26 +74,26 @@ class NoisyMoments:
 
     @property
     def gram(self) -> Doubles:
-        """Of the regressors."""
+        """Gram matrix of the regressors."""
         return self.matrix[:-1, :-1]
 
     @property
     def inverse(self) -> Doubles:
-        """Of the Gram matrix, its eigenvalues held at a floor."""
+        """Inverse of the Gram matrix, with a floor under its eigenvalues."""
         return floored_inverse(self.gram, self.deviation)
 
     def residual(self, theta: Doubles) -> float:
-        """Mean square of the residuals; no less than what noise would make of 0."""
+        """Return the mean squared residual, at least what noise would make of 0."""
         cross, square = self.matrix[:-1, -1], float(self.matrix[-1, -1])
         total = square - 2 * float(theta @ cross) + float(theta @ self.gram @ theta)
         return max(total, self.deviation) / self.units
 
     def solution(self, *, bootstrap: bool) -> tuple[Doubles, EstimateError]:
-        """Solve the equations; return the estimate and its error, of errors of constant variance.
+        """Solve the equations; return the estimate and its error for homoscedastic residuals.
 
-        The residual of the equations at the truth is a sum over rows, of covariance `residual`
-        gram, and the noise of (cross - gram theta): with variance v on the diagonal of the moments
-        and v / 2 elsewhere, (v / 2) ((1 + |theta|^2) I + theta theta').
+        At the true coefficients the equations have two errors: a sum over rows with covariance
+        `residual` gram, and the noise of (cross - gram theta), with covariance (v / 2) ((1 +
+        |theta|^2) I + theta theta') if v is the variance on the diagonal of the moments.
         """
         inverse = self.inverse
         theta = inverse @ self.matrix[:-1, -1]
@@ -107,7 +107,7 @@ class NoisyMoments:
         return theta, EstimateError(residual * inverse, inverse @ noise @ inverse, hidden)
 
     def predictor(self) -> Doubles:
-        """Return the solution, shrunk as far as its noise asks for; see `likely_shares`."""
+        """Return the solution, shrunk according to its noise; see `likely_shares`."""
         theta, error = self.solution(bootstrap=False)
         curvature = np.asarray(np.linalg.inv(self.inverse))
         return np.asarray(likely_shares(curvature, self.units, theta, error.privacy) @ theta)

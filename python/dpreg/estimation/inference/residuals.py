@@ -1,4 +1,4 @@
-"""What noisy sums and counts over residuals say about a fit.  Everything here is public."""
+"""Fit statistics from noisy sums and counts of residuals.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from scipy import special
 
 from dpreg.base.arrays import Doubles
 
-# Deviations of its noise that a sum of squares must have to be divided by.
+# Least denominator, in standard deviations of its noise.
 _CLEAR = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class FitStats:
-    """How far responses are from the line that was released."""
+    """Goodness of fit of the released coefficients."""
 
     _unknown: ClassVar[bool] = True
 
-    # Share of the variance of the response that the line explains; NaN if noise hides it.
+    # Explained share of the variance of the response; NaN if not estimable.
     rsquared: float
     rsquared_error: float  # Its standard error, sampling and privacy together.
-    # Mean squared residual, as statsmodels calls it; its root is R's sigma.  NaN if hidden.
+    # Mean squared residual, named as in statsmodels; its root is R's sigma.  NaN if not estimable.
     scale: float
     scale_error: float
-    most_residual: float  # Larger residuals count as this.
+    most_residual: float  # Larger residuals are clipped to this.
 
     @property
     def sigma(self) -> float:
@@ -36,7 +36,7 @@ class FitStats:
 
     @property
     def sigma_error(self) -> float:
-        """Standard error of `sigma`, by the delta method; NaN of squares that are 0."""
+        """Standard error of `sigma`, by the delta method; NaN if `scale` is 0."""
         return self.scale_error / (2 * self.sigma) if self.scale != 0 else math.nan
 
 
@@ -44,21 +44,21 @@ class FitStats:
 class Diagnostics:
     """Noisy numbers of rows by fitted mean and by residual."""
 
-    # What the second axis is of: responses less means; that over the root of the mean (of Poisson
-    # counts); or responses, below one half or not (of a binomial family).
+    # Quantity on the second axis: response minus mean; that divided by the root of the mean
+    # (Poisson); or whether the response is below one half (binomial).
     kind: Literal["residual", "pearson", "response"]
-    counts: Doubles  # Shape (a, b): the first and the last of each axis have the rest.
+    counts: Doubles  # Shape (a, b): the end bins of each axis include all values beyond.
     fitted: Doubles  # Shape (a + 1,).
     residual: Doubles  # Shape (b + 1,): ends of the bins.
-    deviation: float  # Of the noise in each.
+    deviation: float  # Of the noise in each count.
 
 
 def fit_stats_from(sums: Doubles, deviations: Doubles, most: float, reach: float) -> FitStats:
     """Return R squared and residual variance, with errors by the delta method.
 
-    sums, shape (7,): noisy, over rows: 1, a, a^2, u, u^2, u^4, a u^2, with a the squared residual
-        over `most`^2 and u the response less where it is centred, over `reach`.
-    deviations, shape (7,): of the noise in each.
+    sums, shape (7,): noisy sums over rows of 1, a, a^2, u, u^2, u^4, a u^2.  Here a is the squared
+        residual divided by `most`^2, and u is the centred response divided by `reach`.
+    deviations, shape (7,): of the noise in each sum.
     """
     units = max(float(sums[0]), 1.0)
     a, aa, u, uu, uuuu, auu = (float(value) / units for value in sums[1:])
@@ -87,9 +87,9 @@ def fit_stats_from(sums: Doubles, deviations: Doubles, most: float, reach: float
 
 
 def quantiles(found: Diagnostics) -> tuple[Doubles, Doubles, Doubles]:
-    """Return quantiles of the normal law, those of the residuals, and errors of these by noise.
+    """Return normal quantiles, quantiles of the residuals, and errors of these from noise.
 
-    At the ends of bins with noisy shares that are strictly between 0 and 1, and rise.
+    They are at ends of bins whose noisy cumulative shares increase strictly between 0 and 1.
     """
     bins = found.counts.sum(axis=0)
     total = max(float(bins.sum()), 1.0)
@@ -106,9 +106,9 @@ def quantiles(found: Diagnostics) -> tuple[Doubles, Doubles, Doubles]:
 
 
 def calibration(found: Diagnostics) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return middles of bins of predicted shares, observed shares, their errors, and numbers.
+    """Return midpoints of bins of predicted shares, observed shares, their errors, and counts.
 
-    NaN where a bin has too few rows to tell.
+    Values are NaN where a bin has too few rows.
     """
     middle = (found.fitted[1:] + found.fitted[:-1]) / 2
     number = found.counts.sum(axis=1)

@@ -1,4 +1,4 @@
-"""How much of an estimate to keep where noise would swamp predictions.  Everything is public."""
+"""Shrinkage of estimates where noise would dominate predictions.  Everything is public."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.inference.covariance import at_least
 
-# Noise in predictions up to which coefficients are not shrunk, as a share of the variance of the
-# response.
-_SWAMPED = 0.5
+# Coefficients are not shrunk while the noise variance of predictions is below this share of the
+# variance of the response.
+_LARGEST_NOISE_SHARE = 0.5
 # An estimate that explains more than this share of the variance of the response is not shrunk while
-# noise is small: a few directions that explain nearly everything are not draws from one prior.
+# noise is small: a few dominant directions are not draws from a common prior.
 _EXPLAINED = 0.5
-# The variance explained by directions may be equal, proportional to their second moment, or in
-# between.
+# Prior variance explained by a direction: its second moment to one of these powers.
 _POWERS = (0.0, 0.5, 1.0)
-# Prior variances that are tried, from this share of the smallest noise to all that was estimated.
+# Grid of prior variances, from this share of the smallest noise variance to the largest estimate.
 _LEAST_PRIOR, _PRIORS = 0.01, 200
 
 SHRUNK_NOTE = (
@@ -24,17 +23,16 @@ SHRUNK_NOTE = (
     "or a larger eps"
 )
 # Eigenvalues of a noisy Gram matrix below this many deviations of the noise are not significant.
-_LEAST_SEEN = 3.0
+_SIGNIFICANT_SD = 3.0
 
 
 def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) -> Doubles:
-    """Return what to multiply the estimate by; the identity where noise is small.
+    """Return the matrix that shrinks the estimate; the identity where noise is small.
 
     Noise along an eigenvector of the Gram matrix adds its variance times the eigenvalue to the
-    error of predictions.  Coefficients are kept as they are up to half of the variance of the
-    response, an equal part of it for each direction, and beyond that about as a prior of equal
-    parts would have it.  Noise is taken as no less than what the estimate explains beyond the
-    variance of the response.
+    prediction error.  A direction is not shrunk while this is below an equal part of half the
+    variance of the response; beyond that it is shrunk about as by a prior of equal parts.  Noise is
+    assumed to be at least the explained variance beyond that of the response.
 
     gram, shape (w, w): of standardised rows; positive definite.
     units: number of rows.
@@ -45,19 +43,19 @@ def kept_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) 
     if gram.size == 0:
         return np.eye(len(gram))
     _, vectors, _, added = _along_directions(gram, units, estimate, noise)
-    factors = np.minimum(1.0, (1 + _SWAMPED) / (1 + len(added) * added))
+    factors = np.minimum(1.0, (1 + _LARGEST_NOISE_SHARE) / (1 + len(added) * added))
     if (factors == 1.0).all():
         return np.eye(len(gram))
     return np.asarray((vectors * factors) @ vectors.T)
 
 
 def likely_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles) -> Doubles:
-    """Return what to multiply the estimate by for the least error of predictions to be expected.
+    """Return the matrix that shrinks the estimate to minimise the expected prediction error.
 
-    Where it explains more than half of the variance of the response, see `kept_shares`.  Else what
-    an eigenvector of the Gram matrix explains has a normal prior of mean 0, whose variance is
-    in proportion to a power of the eigenvalue; power and variance are those under which what was
-    found, noise included, is most likely (empirical Bayes).
+    If the estimate explains more than half of the variance of the response, see `kept_shares`.
+    Otherwise the contribution of an eigenvector of the Gram matrix has a normal prior with mean 0
+    and variance proportional to a power of the eigenvalue; power and variance maximise the marginal
+    likelihood of the noisy estimate (empirical Bayes).
 
     Parameters are as for `kept_shares`.
 
@@ -82,11 +80,10 @@ def likely_shares(gram: Doubles, units: float, estimate: Doubles, noise: Doubles
 def _along_directions(
     gram: Doubles, units: float, estimate: Doubles, noise: Doubles
 ) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return what the two functions above look at, along the eigenvectors of the Gram matrix.
+    """Return the contributions of the eigenvectors of the Gram matrix, and their noise.
 
     Returns: values, vectors, shape (w,) and (w, w): of the eigendecomposition.
-        found, shape (w,): what each direction explains: a standard deviation of predictions, with a
-            sign.
+        found, shape (w,): signed standard deviation of predictions along each direction.
         added, shape (w,): variance of the noise in that.
     """
     values, vectors = np.linalg.eigh(gram)
@@ -97,31 +94,31 @@ def _along_directions(
     return values, vectors, found, added
 
 
-def quieted(
+def shrunk_average(
     estimate: Doubles, gram: Doubles, deviation: float, step: Doubles, noise: Doubles, average: int
 ) -> Doubles:
-    """Shrink the mean of the last rounds as far as its noise asks for; see `likely_shares`.
+    """Shrink the mean of the last rounds according to its noise; see `likely_shares`.
 
     A round is e -> (I - P H) e + P xi, with H the Gram matrix, P the step and xi the noise.
 
     estimate, shape (w,): mean of the last `average` iterates, in standardised units.
     gram, shape (w, w): noisy, with this deviation on its diagonal.
-    step, shape (w, w): what gradients were multiplied by.
+    step, shape (w, w): matrix that multiplies gradients.
     noise, shape (rounds,): deviation of the noise of each gradient.
     """
     # No less than its noise.
     units = max(float(gram[0, 0]), deviation) if gram.size else 0.0
-    held = at_least(gram, _LEAST_SEEN * deviation)
+    held = at_least(gram, _SIGNIFICANT_SD * deviation)
     covariance = _covariance(np.eye(len(held)) - step @ held, step, noise, average)
     return np.asarray(likely_shares(held, units, estimate, covariance) @ estimate)
 
 
 def _covariance(forget: Doubles, step: Doubles, noise: Doubles, average: int) -> Doubles:
-    """Covariance of the mean of the last rounds that comes from the noise of all rounds."""
+    """Return the covariance of the mean of the last rounds due to the noise of all rounds."""
     size = len(forget)
     found = np.zeros((size, size))
     reach, power = np.zeros((size, size)), np.eye(size)
-    # The noise of round t is in the iterates t, ..., T; the last `average` of them count.
+    # The noise of round t is in the iterates t, ..., T, of which the last `average` are used.
     for age, deviation in enumerate(noise[::-1]):
         if age < average:
             reach = reach + power / average

@@ -1,4 +1,4 @@
-"""Where a fit may start: what an earlier release or public data say of scales and coefficients."""
+"""Starting values of a fit: scales and coefficients from an earlier release or public data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpreg.base.arrays import Doubles, Flags
 from dpreg.base.documents import Document
 
 _LARGEST = 1e300
-# Letters are sizes: d columns with the response, w of standardised rows, k coordinates, h others.
+# Sizes: d columns and the response, w columns of standardised rows, k coordinates, h others.
 _SHAPES = {
     "low": "d", "high": "d", "centre": "d", "scale": "d", "constant": "d", "change": "wk",
     "unseen": "wh", "theta": "k", "deviation": "kk", "sizes": "k",

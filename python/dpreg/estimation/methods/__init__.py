@@ -36,7 +36,7 @@ _FIRTH = (BINOMIAL, POISSON)
 
 
 def method_from(method: str | Method) -> Method:
-    """Return the method that a name or an options object stands for.
+    """Return the method given by a name or an options object.
 
     Raises ValueError if it is neither.
     """
@@ -44,7 +44,7 @@ def method_from(method: str | Method) -> Method:
 
 
 def method_for(family: Family, method: Method) -> Method:
-    """Return the method for a family: `auto` stands for the one that fits all of them.
+    """Return the method for a family; `auto` means the method that supports all families.
 
     Raises ValueError if the method does not fit the family.
     """
@@ -61,7 +61,7 @@ def method_for(family: Family, method: Method) -> Method:
 
 
 def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: bool) -> None:
-    """Refuse what the method or the family has not.
+    """Refuse extras that the method or the family does not support.
 
     Raises ValueError naming the argument.
     """
@@ -80,8 +80,8 @@ def check_extras(extras: Extras, method: Method, terms: Terms, *, inference: boo
         problem = f"a {terms.family.name} family has neither R squared nor a residual scale"
         raise ArgumentError("fit_stats", problem, leave_out("fit_stats"))
     if terms.weight is not None:
-        # Inverse variances need sum(w r^2) / n, and intervals for new rows that use the weight of
-        # the row; survey weights need sum(w r^2) / sum(w), and the same interval for all rows.
+        # Inverse variance weights need sum(w r^2) / n, and intervals for new rows by their weight;
+        # survey weights need sum(w r^2) / sum(w), and equal intervals for all rows.
         why = (
             "is not supported with weights: inverse-variance weights and survey weights need "
             "different estimates of sigma, and ",

@@ -28,9 +28,9 @@ from dpreg.estimation.standardised import Standardised, scaled, with_moments
 
 # Maximum number of passes over the rows with inference: robust errors keep rows for two sums.
 _PASSES = SCALING_PASSES + COLUMN_PASSES + 3
-# Part of the share of the scatter that counts the norms of scores.
+# Part of `scatter_share` for counts of the norms of scores.
 _NORMS = 0.2
-# With inference scales, coordinates and norms may cost .74 of the squared mu (adassp.md).
+# With inference, scales, coordinates and norms may cost .74 of the squared mu (adassp.md).
 _MOST_SCATTER = 0.2
 
 
@@ -157,10 +157,10 @@ class AdaSSP(Method):
         theta: Doubles,
         error: EstimateError,
     ) -> EstimateError:
-        """Release second moments of scores, and put their sandwich in the place of `sampling`.
+        """Release second moments of scores, and replace `sampling` by their sandwich.
 
-        change, shape (w, w): rows in standard units times it are those of `moments` and `theta`.
-        reach: rows are shortened to this many times their expected length, as in `moments`.
+        change, shape (w, w): maps rows in standard units to those of `moments` and `theta`.
+        reach: rows are clipped at this multiple of their expected norm, as in `moments`.
         """
         noise = begun.noise
         rows = mapped_rows(

@@ -29,11 +29,11 @@ from dpreg.estimation.planning.auto import TABULATED, WITH_INFERENCE, best_metho
 from dpreg.estimation.releases.doors import noisy_counts
 from dpreg.privacy.cost import Cost
 
-# With less of epsilon the count could not be drawn.
+# With a smaller share of epsilon the count could not be drawn.
 _LEAST_SHARE = 1e-3
-# Share of the explained variance.
-_NEWS = 0.01
-# What follows TukeyEM when it declines.
+# Loss, as a share of the explained variance, from which the choice is reported.
+_REPORTED_LOSS = 0.01
+# The method used if TukeyEM declines.
 _FALLBACK = "boosted_adassp"
 
 
@@ -90,7 +90,7 @@ class Auto(Method):
             raise unusable("candidates", ("some of ", Choice(tuple(TABULATED))), self.candidates)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0, with which no candidate works, and what TukeyEM cannot halve."""
+        """Refuse delta = 0, and a delta too small to be halved for TukeyEM."""
         needs_delta(self.name, delta)
         if not self._candidates(terms):
             refuse_within("tukey", terms)
@@ -114,7 +114,7 @@ class Auto(Method):
         return (Cost.pure(self.count_share * epsilon) + dearest).claimed(epsilon, delta)
 
     def decided(self, *, inference: bool) -> Method:
-        """Return the method where nothing is to be chosen, so that no count is paid for."""
+        """Return the method if there is no choice, so that no count is paid for."""
         if inference and WITH_INFERENCE in self.candidates:
             return self._method(WITH_INFERENCE)
         return self
@@ -146,13 +146,13 @@ class Auto(Method):
             f"{counted(d, 'regressor')} at this eps; expected loss of R squared: "
             f"{share_lost(loss)} (public simulation)"
         )
-        # With a fallback in reserve, each of the two may fail with half of delta.
+        # With a fallback, each of the two methods gets half of delta.
         delta = allowance.delta / 2 if chosen == "tukey" else allowance.delta
         spend = Allowance(rest, delta, allowance.bits, allowance.extras)
         cost = Cost.pure(count) + self._method(chosen).cost(rest, delta)
         outcome = self._method(chosen).release(design, spend, inference=inference)
-        # A choice that costs next to nothing is not news.
-        plain = loss < _NEWS and chosen != "tukey"
+        # A choice with negligible loss is not reported.
+        plain = loss < _REPORTED_LOSS and chosen != "tukey"
         if chosen == "tukey":
             why += "; half of delta is reserved for Boosted AdaSSP in case TukeyEM declines"
         if isinstance(outcome, Declined) and outcome.unspent > 0:

@@ -16,7 +16,7 @@ from dpreg.base.options import Limit, check_options
 from dpreg.data.design import Design
 from dpreg.data.sampling import MAX_ROWS
 from dpreg.estimation.base import SIZE, Allowance, Declined, Method, Release
-from dpreg.estimation.inference.shrinkage import quieted
+from dpreg.estimation.inference.shrinkage import shrunk_average
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
@@ -32,7 +32,7 @@ from dpreg.estimation.releases.rows import longest_row, standardised_rows
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.standardised import Standardised, scaled, with_moments
 
-# Weight of the sum of squared residuals beside the gradient, in the same release.
+# Weight of the sum of squared residuals relative to the gradient, in the same release.
 _SQUARES_WEIGHT = 0.05
 # Smallest root mean square residual for clipping thresholds, in standard deviations of the
 # response.
@@ -127,7 +127,7 @@ class BoostedAdaSSP(Method):
             begun = scaled(design, allowance, self.max_rows, newton_passes())
             return begun.declined or newton_fit(begun.with_constant())
         linear = design.terms.family.least_squares
-        # Rows are kept, twice if not all columns are found, and limits are voted on.
+        # Rows are stored, twice if not all columns are found; limits are chosen by a vote.
         passes = 4 + self.rounds if linear else PREDICTING_PASSES
         begun = with_moments(design, allowance, self.max_rows, passes)
         if begun.declined is not None:
@@ -167,15 +167,17 @@ class BoostedAdaSSP(Method):
             least = min(_LEAST_CLIP, self.clip)
             clip = min(clip, min(max(quiet, least), self.clip) * residual)
         estimate = np.asarray(np.mean(thetas[-self.average :], axis=0))
-        return quieted(estimate, gram, gram_deviation, step, np.array(deviations), self.average)
+        return shrunk_average(
+            estimate, gram, gram_deviation, step, np.array(deviations), self.average
+        )
 
 
 def _noisy_round(
     rows: MappedRows, theta: Doubles, clip: float, number: int, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, float, float]:
-    """Release gradient and sum of squares of residuals; return the gradient's noise too.
+    """Release gradient and residual sum of squares; return the gradient's noise too.
 
-    The sum of squares is returned as at least twice its noise: smaller ones are not seen.
+    The sum of squares is at least twice its noise: smaller values are not significant.
     """
     weight = math.sqrt(_SQUARES_WEIGHT)
     noisy, scale = noise.release(f"gradient of round {number}", rows.round(theta, clip, weight), mu)

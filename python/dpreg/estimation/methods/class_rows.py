@@ -1,4 +1,4 @@
-"""Models of classes: units of covariates and shares of classes from records, and then steps."""
+"""Models of classes: units of covariates and class shares from records, then Newton steps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import IntervalCounts
 from dpreg.estimation.standardised import Standardised, scales_of_columns, with_scales
 
-# Share of the squared mu for the numbers of records of classes, from which steps start.
+# Share of the squared mu for the numbers of records by class, which give starting values.
 _COUNTS = 0.02
 # Share of the rest for each step, and the smallest information of a row on a class, as a share of
 # that implied by the frequency of the class.  Where a class is wrongly predicted to be improbable,
@@ -49,29 +49,30 @@ _STEPS = ((0.12, 1.0), (0.18, 0.3), (0.3, 0.1), (0.3, 0.03), (0.3, 0.03), (1.0, 
 # too noisy, and there are three; for multinomial logits, the last two.  With two, .64 of
 # coefficients of ordered probits of 6,000 records with slopes of .7 were covered, and with three
 # .92.
-_FEW, _FEW_SHARE = 60.0, 0.04
-# or fewer than this, times the number of coefficients to the power 1.5, which is how the noise in
-# their second moments grows.  Without it half of 20 coefficients of 6,000 simulated records were
-# blank, for none; at 4, errors of 24 of 20,000 with slopes of 1 were 4 times as large.
-_FEW_EACH = 2.0
+_FEW_RECORDS, _FEW_SHARE = 60.0, 0.04
+# The same applies below this number times the number of coefficients to the power 1.5, as noise in
+# their second moments grows at that rate.  Without it half of 20 coefficients of 6,000 simulated
+# records were blank instead of none; at 4, errors of 24 coefficients of 20,000 records with slopes
+# of 1 were 4 times as large.
+_FEW_RECORDS_EACH = 2.0
 _FEW_STEPS = ((0.2, 0.3), (0.35, 0.1), (1.0, 0.03))
-# Largest change of a coefficient in a step, for covariates in standard units.  Records for which a
-# rare class is nearly certain have almost no information, and a step back from there is too long;
-# where it ends no record has any, so that the next steps are short and seem to be precise.  Without
-# it slopes of a class that none of 1,000 records had were off by 8 to 198 errors in 6 of 20 fits,
-# for none by 4.
+# Largest change of a coefficient in a step, for covariates in standard units.  Where a rare class
+# is predicted with near certainty records have almost no information, so a step back is too large
+# and ends where no record has any; later steps are then short and seem precise.  Without it slopes
+# of a class that none of 1,000 records had were wrong by 8 to 198 errors in 6 of 20 fits; with it
+# by less than 4 in all.
 _LONGEST = 5.0
 # The share of the rarest class, whose records have the largest scores, is assumed to be at least
 # this or, for another class that is as rare, the second number.  With the first alone .86 of
-# intervals for log odds against a class of 1.2% of 10,000 records covered, for .96; with no second
-# number one of 16 fits of 4,000 records was off by 106 errors.
+# intervals for log odds against a class of 1.2% of 10,000 records covered instead of .96; without
+# the second one of 16 fits of 4,000 records was wrong by 106 errors.
 _RAREST, _RARER = 0.02, 0.01
 
 
 class _Units(NamedTuple):
-    """Centre and scale of the covariates of records, which are in `scales` with others.
+    """Centre and scale of the covariates of records, which are part of `scales`.
 
-    `begun` has what counts of levels say of them.
+    `begun` has the counts of their levels.
     """
 
     scales: Scales
@@ -80,17 +81,17 @@ class _Units(NamedTuple):
     begun: Beginning
 
     def limits(self, classes: Ordered | Baseline, given: list[int]) -> Doubles:
-        """Return where predictions move columns of rows; NaN for offsets and intercepts."""
+        """Return the limits to which predictions clip columns; NaN for offsets and intercepts."""
         own = regressor_limits(self.scales)[: len(self.centre)]
         own[given] = np.nan
         return np.concatenate([classes.each(own), np.full((1, 2), np.nan)])
 
 
 def _covariate_units(design: Design, noise: GaussianReleases, size: int) -> _Units:
-    """Find centre and scale of the covariates of records.
+    """Estimate centre and scale of the covariates of records.
 
-    Columns of rows are blocks of covariates, whose means are those within their block: rows could
-    not be centred by themselves, and a covariate far from 0 would look like an intercept.
+    Columns of rows are blocks of covariates and are 0 outside their block: rows could not be
+    centred directly, and a covariate far from 0 would be almost collinear with an intercept.
     """
     terms = design.terms
     found = scales_of_columns(design, noise)
@@ -104,13 +105,13 @@ def _covariate_units(design: Design, noise: GaussianReleases, size: int) -> _Uni
 
 
 def _begun(begun: Beginning, likelihood: Likelihood, shares: Doubles) -> Beginning:
-    """Return coordinates of rows before their second moments were measured."""
+    """Return initial coordinates of rows, before their second moments are released."""
     count = likelihood.classes.count
     if isinstance(likelihood, CumulativeLikelihood):
-        # Rows have a fifth of the second moment along all thresholds together that they have along
-        # one.  From thresholds as they are, the curvature there was 1.4 times the information on
+        # Thresholds are correlated: along their sum rows have a fifth of the second moment along
+        # one of them.  Without this rotation the curvature there was 1.4 times the information on
         # average (a logit of five even classes of 10,000 records and five columns), and errors were
-        # too small: .92 of intervals of thresholds covered, for .96.
+        # too small: .92 of intervals of thresholds covered instead of .96.
         turn = symmetric_root(likelihood.alike(shares) / count, centred=False)
         return begun.beside(math.sqrt(count), turn)
     own = np.delete(shares, likelihood.classes.base)
@@ -123,11 +124,11 @@ def _begun(begun: Beginning, likelihood: Likelihood, shares: Doubles) -> Beginni
 def release_classes(
     design: Design, classes: Ordered | Baseline, terms: Terms, max_rows: int, allowance: Allowance
 ) -> Release | Declined:
-    """Make steps of maximum likelihood from a model without covariates.
+    """Maximise the likelihood by noisy Newton steps from a model without covariates.
 
-    design: private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
-        The response is the number of the class.
-    terms: of the rows.
+    design: private; records clipped to their bounds, at most `max_rows` per unit.  The response is
+        the number of the class.
+    terms: the terms of the rows.
 
     Privacy
     -------
@@ -153,10 +154,10 @@ def release_classes(
     given = list(terms.given)
     first = spending.stage(_STEPS[0][0] * spending.left).share(_FEW_SHARE)
     told = units.scales.units / max_rows * first
-    few = told < max(_FEW, _FEW_EACH * len(terms.coefficients) ** 1.5)
+    few = told < max(_FEW_RECORDS, _FEW_RECORDS_EACH * len(terms.coefficients) ** 1.5)
     steps = list(_FEW_STEPS[isinstance(classes, Baseline) :] if few else _STEPS)
     walk = Walk(units.scales.units, bend=0.0)
-    while True:  # the last step has all that is left
+    while True:  # the last step gets all that is left
         part, least = steps.pop(0)
         noise = spending.stage(part * spending.left)
         noise.rows = max_rows * classes.count  # from here on sums are over rows
@@ -168,18 +169,18 @@ def release_classes(
         spending.add("step: ", noise)
         if isinstance(step, Declined) and part < 1.0:
             continue
-        if isinstance(step, Declined) or (part == 1.0 and _nothing(step)):
+        if isinstance(step, Declined) or (part == 1.0 and _has_no_errors(step)):
             return _declined(spending, rows, units, max_rows)
         if rows.back is not None:
             limits = units.limits(classes, given)
             step = walk.with_left(step, _bend(likelihood, shares, theta))
             return _as_likelihood(step, spending, units, rows, theta, limits)
         walk = walk.after(step, _bend(likelihood, shares, theta))
-        way, far = _held(_told(step), given)
+        way, far = _limited_step(_shrunk_step(step), given)
         if not few and walk.settled and not far:
             del steps[:-1]
         held = likelihood.held(theta + way, shares)
-        # The midpoint of few or of long steps would be far from the root.
+        # The midpoint of few or of large steps would be far from the solution.
         theta, before = held, held - (held - theta) * (0.0 if few else 1 - walk.told)
 
 
@@ -190,13 +191,13 @@ def _likelihood(classes: Ordered | Baseline, shares: Doubles, terms: Terms) -> L
     return MultinomialLikelihood(replace(classes, base=int(np.argmax(shares))))
 
 
-def _nothing(step: Release) -> bool:
-    """Whether no coefficient has an error."""
+def _has_no_errors(step: Release) -> bool:
+    """Whether no coefficient has a standard error."""
     return step.covariance is None or bool(np.isnan(np.diag(step.covariance)).all())
 
 
 def _declined(spending: Stages, rows: Standardised, units: _Units, max_rows: int) -> Declined:
-    """Return what to say when no coefficient was found."""
+    """Return the outcome if no coefficient is estimable."""
     outcome = replace(spending.declined(rows.not_estimable()), units=units.scales.units)
     if max_rows == 1:
         return outcome
@@ -206,13 +207,13 @@ def _declined(spending: Stages, rows: Standardised, units: _Units, max_rows: int
 
 
 def _bend(likelihood: Likelihood, shares: Doubles, theta: Doubles) -> float:
-    """Return what a step of length 1 leaves: half the third derivative of the rarest class."""
+    """Return the error after a step of length 1: half the third derivative of the rarest class."""
     rarest = max(likelihood.rarest(shares, theta), _RAREST)
     return (1 - 2 * min(rarest, 0.5)) / (2 * math.sqrt(rarest * (1 - rarest)))
 
 
-def _told(step: Release) -> Doubles:
-    """Return a step, each entry as much shorter as is noise in it: Breiman's garrote."""
+def _shrunk_step(step: Release) -> Doubles:
+    """Return a step with each entry shrunk according to its noise (Breiman's garrote)."""
     assert step.covariance is not None
     squares = np.square(step.params)
     noise = np.nan_to_num(np.diag(step.covariance), nan=np.inf)
@@ -220,8 +221,8 @@ def _told(step: Release) -> Doubles:
     return np.asarray(np.maximum(share, 0.0) * step.params)
 
 
-def _held(way: Doubles, given: list[int]) -> tuple[Doubles, bool]:
-    """Return a step that is not too long, without what has no coefficient, and if it was."""
+def _limited_step(way: Doubles, given: list[int]) -> tuple[Doubles, bool]:
+    """Return a step limited in length, 0 where not estimable, and whether it was limited."""
     way = way.copy()
     way[given] = 0.0
     longest = float(np.abs(way).max(initial=0.0))
@@ -232,7 +233,7 @@ def _as_likelihood(
     step: Release, spending: Stages, units: _Units, rows: Standardised, start: Doubles,
     limits: Doubles,
 ) -> Release:  # fmt: skip
-    """Return the last step as an estimate by maximum likelihood."""
+    """Return the last step as a maximum likelihood estimate."""
     assert rows.back is not None
     given = list(rows.design.terms.given)
     moved = rows.back @ start
@@ -249,13 +250,13 @@ def _as_likelihood(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a step is taken.  Released."""
+    """The point at which a step is taken.  Released."""
 
     # theta, before: the last two estimates; the step starts from the first of them.
     theta: Doubles
     before: Doubles
     shares: Doubles  # Shape (classes,): of the records.
-    least: float  # No curvature of a record is less than this share of the mean one.
+    least: float  # Least curvature of a record, as a share of the mean.
 
 
 def _step(
@@ -266,7 +267,7 @@ def _step(
     place: _Place,
     noise: GaussianReleases,
 ) -> Standardised:
-    """Return the least squares that are a step."""
+    """Return the least-squares fit that gives a step."""
     weight, count = terms.weight, likelihood.classes.count
     own, sizes = likelihood.usual(place.shares)
     expansion = RowsOfStep(
@@ -293,20 +294,20 @@ def _step(
     event = math.sqrt((1 - rarest) / rarest)
     aligned = isinstance(likelihood, CumulativeLikelihood)
     if aligned:
-        # The rows of a record add up to one score, so per row it is smaller by this factor.  Those
-        # of a class against the most common one have coordinates of their own: with scores as
-        # small, .73 of intervals for log odds covered where 1% of 10,000 records were of a class,
-        # for .96, and of 1,000 records of three common classes .75, for .88; errors of 2,400 of
-        # five were .7 times as long.
+        # The rows of a record add up to one score, so per row it is smaller by this factor.  Rows
+        # of a class against the most common one have their own coordinates: with this factor for
+        # them too, .73 of intervals for log odds covered instead of .96 where 1% of 10,000 records
+        # were of a class, and .75 instead of .88 for 1,000 records of three common classes; errors
+        # for 2,400 records of five classes were .7 times as large.
         event /= count
     begun = with_scales(rows, noise, scales)
     return replace(begun, tail_share=0.0, rare=(event, rarest), aligned=aligned)
 
 
 def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases) -> Doubles:
-    """Release which share of the records each class has.
+    """Release the share of records in each class.
 
-    Rows compare with a class of many records: scores of a rare one would be long and clipped.
+    Rows compare with a common class: scores relative to a rare one would be large and clipped.
     """
     size, column = len(classes.levels), len(design.terms.names)
     low, high = np.zeros(column + 1), np.ones(column + 1)
@@ -315,7 +316,7 @@ def _shares(design: Design, classes: Ordered | Baseline, noise: GaussianReleases
     cells = design.total(IntervalCounts(low, high, size, np.array([column]), one, zeros=True))
     counts, _ = noise.release("number of records of each class", cells, noise.share(_COUNTS))
     of_class = counts[0, :-1]
-    of_class[0] += counts[0, -1]  # where zeros are
+    of_class[0] += counts[0, -1]  # the bin of zeros
     of_class = np.maximum(of_class, 1.0)
     held = np.clip(of_class / of_class.sum(), LEAST_CHANCE, 1 - LEAST_CHANCE)
     return np.asarray(held / held.sum())

@@ -34,12 +34,11 @@ from dpreg.privacy.cost import Cost
 from dpreg.privacy.gdp import discreteness, gdp_mu
 from dpreg.privacy.pld import noise_multiplier
 
-# With less, the noise is too large for exact sampling, and the result useless.
+# Below this, noise is too large for exact sampling, and the result useless.
 _LEAST_MU = 1e-3
 _COMPOSITION = "privacy loss distribution (PLD)"
 _NO_ERRORS = "the distribution of the accumulated noise has no simple form"
-# Losses are added up with tails cut off at 10^-15, so a delta below a few times that is not
-# resolved.
+# Privacy losses are composed with tails cut off at 10^-15; a delta of that order is not resolved.
 _LEAST_DELTA = 1e-14
 
 
@@ -94,7 +93,7 @@ class DPSGD(Method):
     row_factor: float = SIZE.option(1.2)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse delta = 0 and what exact noise cannot reach."""
+        """Refuse delta = 0, and budgets for which exact noise is not possible."""
         needs_delta(self.name, delta)
         refuse_weights(self.name, terms)
         if delta < _LEAST_DELTA:
@@ -110,13 +109,13 @@ class DPSGD(Method):
         multiplier = self._multiplier(terms, epsilon, delta)
         width = len(terms.names) + terms.intercept
         sigma = math.ceil(multiplier * _core.gradient_sensitivity(width))
-        # With fewer columns, should some not be used, it is less.
+        # If some columns are not used, it is smaller.
         if discreteness(sigma, width * self.steps) > RESERVE * min(epsilon, 1.0):
             problem = ("is too small, or ", Argument("steps"), " too many, for exact noise")
             raise BudgetError("eps", problem)
 
     def _multiplier(self, terms: Terms, epsilon: float, delta: float) -> float:
-        """Noise multiplier of the steps, beside all that standardisation and the vote may spend."""
+        """Return the noise multiplier of the steps, after standardisation and the vote."""
         scales = Standardisation()
         given = np.isfinite(column_bounds(terms)).all()
         share = scales.moment_share if given else scales.share
@@ -132,7 +131,7 @@ class DPSGD(Method):
     def release(
         self, design: Design, allowance: Allowance, *, inference: bool
     ) -> Release | Declined:
-        # Sampling amplifies privacy for single rows, so a unit gives one.
+        # Amplification by sampling holds for single rows, so each unit gives one.
         begun = with_moments(design, allowance, 1, 2 + self.steps)
         if begun.declined is not None:
             return replace(begun.declined, composition=_COMPOSITION)
@@ -140,7 +139,7 @@ class DPSGD(Method):
         units = begun.units.keeping(scales.identified[:-1])
         limit = longest_row(self.row_factor, units)
         rows = standardised_rows(begun.design, scales, units, limit)
-        # As in `check`, which found one, so nothing can be refused now.
+        # As in `check`, so it cannot be refused now.
         multiplier = self._multiplier(design.terms, allowance.epsilon, allowance.delta)
         theta, part = self._descend(rows, scales, multiplier, allowance.bits)
         found = begun.released(theta, units, None)

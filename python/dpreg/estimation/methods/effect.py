@@ -42,17 +42,17 @@ from dpreg.estimation.releases.statistics import EventCounts
 from dpreg.estimation.standardised import with_scales
 from dpreg.privacy.certificate import Part
 
-# Shares of the squared mu left after scales: models of the outcome and of the treatment, and the
-# count of rows at the limits.  Scores have the rest, because they determine the accuracy.
+# Shares of the squared mu left after scales: models of outcome and treatment, and the count of
+# rows at the limits.  Scores, which determine the accuracy, get the rest.
 _OUTCOMES, _TREATMENT, _AT_LIMITS = 0.3, 0.2, 0.005
-# Noise in the outcome's model affects regression to first order.
+# Share for the outcome models in regression adjustment, where their noise has a first-order effect.
 _REGRESSION = 0.65
-# Of the scores: of the mean outcome of each arm; that of the effect has the rest.
+# Share of the scores for the mean outcome of each arm; the effect gets the rest.
 _MEAN = 0.2
-# With this share of the variance, errors of models widen an interval by a twentieth.
-_LONGER = 0.1
+# Share of the variance from which errors of models are reported: they widen intervals by 1/20.
+_REPORTED_SHARE = 0.1
 # Scores for the mean outcomes without and with the treatment, and for the difference.
-_APART = np.array([-1.0, 1.0])
+_CONTRAST = np.array([-1.0, 1.0])
 _SCORES = {"effect": (-1.0, 1.0), "untreated": (1.0, 0.0), "treated": (0.0, 1.0)}
 
 
@@ -60,15 +60,15 @@ class EffectRelease(NamedTuple):
     """Numbers that may be published."""
 
     means: Doubles  # Shape (2,): mean outcomes without and with the treatment.
-    # Shape (2, 2): of `means`: sampling error and privacy noise; NaN where it is not estimable.
+    # Shape (2, 2): of `means`, sampling error and privacy noise; NaN where not estimable.
     covariance: Doubles
     sampling: Doubles  # Shape (2, 2): the part without noise.
     # units, treated: noisy numbers of rows.
     units: float
     treated: float
-    # Noisy number of rows whose probability of the treatment is at a limit.
+    # Noisy number of rows whose treatment probability is at a limit.
     at_limits: float | None
-    deviation: float  # Of its noise.
+    deviation: float  # Of the noise in it.
     propensity: Doubles | None  # Coefficients of the model of the treatment.
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
@@ -78,18 +78,18 @@ class EffectRelease(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreatmentEffect:
-    """How `dp_effect` estimates, all public; see there."""
+    """Options of `dp_effect`, all public; see there."""
 
     estimator: str = "aipw"  # One of "aipw", "regression", "difference".
     family: Family = GAUSSIAN  # Of the outcome.
     propensity: float | None = None  # None: estimated.
     overlap: tuple[float, float] = (0.05, 0.95)
-    max_rows: int = 1  # Of a unit.
+    max_rows: int = 1  # Per unit.
 
     def release(self, design: Design, allowance: Allowance) -> EffectRelease | Declined:
         """Spend the allowance.
 
-        design: private: of records whose first regressor is the treatment.
+        design: private; records whose first regressor is the treatment.
 
         Privacy
         -------
@@ -117,13 +117,13 @@ class TreatmentEffect:
     def _difference(
         self, design: Design, known: Known, spending: Stages
     ) -> EffectRelease | Declined:
-        """Regress the outcome on the treatment alone, a factor of two levels."""
+        """Regress the outcome on the treatment alone, as a factor with two levels."""
         terms = Terms(design.terms.response, design.terms.names[:1], True)
         rows = one_row_each(design, alone, replace(terms, ranges={terms.names[0]: (0.0, 1.0)}))
         scales = scales_of(known.scales, [0, -1])
-        # Scaled like a level: in units of its own deviation, rows of a small arm are large, and
-        # their scores were clipped.  Where 9 in 100 of 10,000 rows were treated and .055 of these
-        # had the event, .07 of intervals covered, for .95.
+        # Scaled like a level: in units of its own standard deviation, rows of a small arm are large
+        # and their scores are clipped.  With 9% of 10,000 rows treated, of which .055 had the
+        # event, .07 of intervals covered instead of .95.
         scales = replace(scales, scale=np.append(LEVEL_SCALE, scales.scale[1:]))
         fit = spending.fit("", rows, scales, 1.0)
         if isinstance(fit, Declined):
@@ -136,7 +136,7 @@ class TreatmentEffect:
         )  # fmt: skip
 
     def _models(self, design: Design, known: Known, spending: Stages) -> _Models | Declined:
-        """Fit models of the outcome in both arms and, if it is not known, of the treatment."""
+        """Fit models of the outcome in both arms and, unless known, of the treatment."""
         terms, limits = design.terms, regressor_limits(known.scales)[1:-1]
         treatment, others = terms.names[0], terms.names[1:]
         share, centre = spending.left, known.scales.centre[1:-1]
@@ -170,7 +170,7 @@ class TreatmentEffect:
     def _means(
         self, design: Design, known: Known, models: _Models, spending: Stages
     ) -> EffectRelease | Declined:
-        """Release mean scores, and put them together."""
+        """Release mean scores, and combine them."""
         chance: Line | float | None = self.propensity
         at_limits, deviation = None, 0.0
         if models.treatment is not None:
@@ -205,7 +205,7 @@ class TreatmentEffect:
             sampling = sampling + slopes @ models.sampling @ slopes.T
         covariance = covariance + of_models
         if not np.diag(covariance).max() < known.scales.scale[-1] ** 2:
-            # An error as large as the deviation of the outcome means that its mean is not
+            # With an error as large as the standard deviation of the outcome, its mean is not
             # estimable.
             covariance = np.full((2, 2), np.nan)
         notes = tuple(note for fit in models.fits for note in fit.notes)
@@ -213,7 +213,7 @@ class TreatmentEffect:
         return released._replace(
             at_limits=at_limits, deviation=deviation,
             propensity=None if models.treatment is None else models.treatment.params,
-            longer=_is_longer(models.fits, of_models, covariance),
+            longer=_is_widened(models.fits, of_models, covariance),
         )  # fmt: skip
 
     def _at_limits(self, design: Design, chance: Line, spending: Stages) -> tuple[float, float]:
@@ -257,7 +257,7 @@ class TreatmentEffect:
         self, known: Known, spending: Stages, means: Doubles, covariance: Doubles,
         sampling: Doubles, notes: tuple[str, ...],
     ) -> EffectRelease:  # fmt: skip
-        if not np.isfinite(means).all():  # of numbers that no noise makes
+        if not np.isfinite(means).all():  # not possible with any noise
             means, covariance = known.scales.centre[[-1, -1]], np.full((2, 2), np.nan)
         if self.family is BINOMIAL:
             means = np.clip(means, 0.0, 1.0)
@@ -274,19 +274,19 @@ class _Models(NamedTuple):
     covariance: Doubles
     sampling: Doubles
     treatment: Release | None
-    residuals: float | None  # Their variance, NaN if not known; None: an arm has its own slopes.
+    residuals: float | None  # Their variance, NaN if not known; None: each arm has its own slopes.
     fits: tuple[Release, ...]
 
 
-def _is_longer(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> bool:
-    """Whether coefficients without an error have much of the variance of the effect."""
+def _is_widened(fits: tuple[Release, ...], of_models: Doubles, covariance: Doubles) -> bool:
+    """Whether coefficients without a standard error widen the interval of the effect."""
     hidden = any(np.isnan(_errors(fit)[0]).any() for fit in fits)
-    part, whole = (_APART @ of @ _APART for of in (of_models, covariance))
-    return bool(hidden and part > _LONGER * whole)
+    part, whole = (_CONTRAST @ of @ _CONTRAST for of in (of_models, covariance))
+    return bool(hidden and part > _REPORTED_SHARE * whole)
 
 
 def _errors(fit: Release) -> tuple[Doubles, Doubles]:
-    """Return the covariance of coefficients, and its part that is sampling error."""
+    """Return the covariance of coefficients, and its sampling part."""
     assert fit.covariance is not None
     assert fit.sampling is not None
     return fit.covariance, without_noise(fit.covariance, fit.sampling)

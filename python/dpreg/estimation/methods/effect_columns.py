@@ -15,15 +15,14 @@ from dpreg.data.bounds import level_places
 from dpreg.data.design import Terms
 from dpreg.estimation.releases.standardisation import Scales
 
-# Shares of levels are at least this far from 0 and 1, except where one count is so much larger than
-# all others.
+# Avoids division by 0 where one count dominates all others so that a share is 0 or 1.
 _NOTHING = 1e-15
 
 
 def scales_of(scales: Scales, places: list[int]) -> Scales:
-    """Return the scales of some columns, the last being the response.
+    """Return the scales of some columns; the last is the response.
 
-    A column that is there twice is nearly always 0 in its first place only.
+    A duplicated column is marked as nearly always 0 only at its first index.
     """
     named = ("low", "high", "centre", "scale", "given", "spread", "seen")
     first = {column: places.index(column) for column in places}
@@ -33,11 +32,11 @@ def scales_of(scales: Scales, places: list[int]) -> Scales:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByArm:
-    """Columns of the covariates beside the treatment, those of a factor being of one arm each.
+    """Columns of the covariates; each column of a factor belongs to one arm.
 
-    No row has two levels of a factor, nor of its arms, so they are one factor whose rows can be
-    counted.  As products of levels and treatment, about means, they were columns like others:
-    rare ones were not told from noise, and hid the error of the effect.
+    A row has one level of a factor, in one arm, so together they are one factor whose rows can be
+    counted.  As centred products of levels and treatment they were ordinary columns: rare ones were
+    not significant, so the error of the effect could not be estimated.
     """
 
     # Shape (m,): see `Interacted`.
@@ -46,7 +45,7 @@ class ByArm:
 
     @classmethod
     def of(cls, terms: Terms) -> ByArm:
-        """Return those of all slopes, where those of numbers are common.
+        """Return the columns of all slopes; slopes of numeric covariates are common to both arms.
 
         terms: the treatment comes first.
         """
@@ -65,30 +64,30 @@ class ByArm:
 
     @classmethod
     def common(cls, count: int) -> ByArm:
-        """Return those of so many covariates whose slopes are the same in both arms."""
+        """Return the columns of `count` covariates with the same slopes in both arms."""
         return cls(np.arange(count), np.full(count, BOTH))
 
     @property
     def apart(self) -> ByArm:
-        """Those of which numbers have slopes of their own in each arm."""
+        """The columns in which numeric covariates have separate slopes in each arm."""
         more = self.covariates[self.arms == BOTH]
         arms = np.append(self.arms, np.full(len(more), TREATED))
         return ByArm(np.append(self.covariates, more), arms)
 
     def rows(self, centre: Doubles) -> Interacted:
-        """Return what makes rows; see `offsets`."""
+        """Return the expansion that makes rows; see `offsets`."""
         return Interacted(self.covariates, self.arms, self.offsets(centre))
 
     def offsets(self, centre: Doubles) -> Doubles:
-        """Return what is taken off columns: of numbers, their centre where they are of one arm."""
+        """Return what to subtract: the centre of numeric columns that are in one arm."""
         numbers = np.isin(self.covariates, self.covariates[self.arms == BOTH])
         taken = numbers & (self.arms != BOTH)
         return np.where(taken, centre[self.covariates], 0.0)
 
     def terms(self, response: str, of: Terms, family: Family) -> Terms:
-        """Return the terms of the rows: levels are levels again, of both arms together."""
+        """Return the terms of the rows; levels of both arms form one factor."""
         treatment, *others = of.names
-        # No products by their names: numbers of one arm are about their means already.
+        # Names show no products: numeric columns of one arm are already centred.
         names = [
             f"({others[j]}) if {treatment}" if arm == TREATED else others[j]
             for j, arm in zip(self.covariates, self.arms, strict=True)
@@ -105,7 +104,7 @@ class ByArm:
         return replace(terms, names=(treatment, *names), groups=groups, ranges=ranges)
 
     def coefficients(self, centre: Doubles) -> Doubles:
-        """Return what coefficients of the rows are multiplied by to give those by arm."""
+        """Return the matrix that maps coefficients of the rows to those by arm."""
         k = len(centre)
         matrix = np.zeros((2 * (1 + k), 2 + len(self.arms)))
         matrix[[0, 1 + k], 0] = matrix[1 + k, 1] = 1.0
@@ -134,10 +133,10 @@ class ByArm:
         return replace(found, centre=centre, spread=spread)
 
     def scales(self, counted: Scales, share: float) -> Scales:
-        """Return the scales of the rows where numbers have slopes of their own.
+        """Return the scales of rows in which numeric covariates have separate slopes.
 
-        counted: of rows where they have not.
-        share: of rows that are treated.
+        counted: scales of rows with common slopes.
+        share: share of rows that are treated.
         """
         m = len(counted.low) - 2
         twice = [1 + int(np.argmax(self.covariates == j)) for j in self.covariates[m:]]
@@ -153,7 +152,7 @@ class ByArm:
 
 
 def with_levels(terms: Terms, design: Terms) -> Terms:
-    """Return terms of which those of the covariates of a design are levels that are so there."""
+    """Return terms that mark as levels the covariates that are levels in the design."""
     own = set(design.names[1:]) & set(terms.names)
     groups = {term: of for term, of in design.groups.items() if set(of) <= own}
     placed = {name: term for term, of in groups.items() for name in of}
@@ -168,21 +167,21 @@ def with_levels(terms: Terms, design: Terms) -> Terms:
 
 
 def factors(terms: Terms) -> Sequence[Integers]:
-    """Return places of the levels of covariates that are next to each other, as is usual.
+    """Return indices of the levels of covariates, if they are contiguous.
 
-    The treatment is scaled the same whether it is a factor or a number.
+    The treatment is scaled in the same way whether it is a factor or a number.
     """
     found = [of for of in level_places(terms) if 0 not in of]
     return [of for of in found if of[-1] - of[0] == len(of) - 1]
 
 
 def standardised_columns(scales: Scales, levels: Sequence[Integers]) -> tuple[Doubles, Doubles]:
-    """Return what makes coefficients those of standardised columns, and second moments of these.
+    """Return the map of coefficients to those of standardised columns, and their second moments.
 
-    Terms are taken to be independent.
+    Terms are assumed to be independent.
 
     scales: of treatment, covariates and response.
-    levels: places of the levels of covariates, the treatment being 0.
+    levels: indices of the levels of covariates; the treatment has index 0.
     """
     centre, spread = scales.centre[1:-1], scales.scale[1:-1]
     turn = np.diag(np.append(1.0, spread))

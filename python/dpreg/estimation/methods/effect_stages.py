@@ -1,4 +1,4 @@
-"""The stages of `dp_effect`: what each may spend, and the scales of its rows."""
+"""The stages of `dp_effect`: the budget of each, and the scales of its rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dpreg.data.level_tables import level_tables
 from dpreg.estimation.base import Allowance, Declined, Release
 from dpreg.estimation.inference.effect import (
     LEAST_CHANCE,
-    share_of_long_residuals,
-    share_of_long_weights,
+    share_of_large_residuals,
+    share_of_large_weights,
 )
 from dpreg.estimation.methods.effect_columns import ByArm, factors
 from dpreg.estimation.newton.fit import newton_fit
@@ -31,28 +31,28 @@ from dpreg.estimation.releases.statistics import MomentSums
 from dpreg.estimation.standardised import Standardised, scales_of_columns, with_scales
 from dpreg.privacy.certificate import Part
 
-# Parts of the reserve for discrete noise: no call has more stages.
+# Largest number of stages of a call, for the reserve for discrete noise.
 _STAGES = 8
-# Mean scores need no matrix of rows, and norms show how skewed they are: with 60, as for other
-# means, errors of 2,000 scores were 16% too small.
+# Mean scores need no matrix of rows, and norms show their skewness: with 60, as for other means,
+# errors of 2,000 scores were 16% too small.
 _FEW_SCORES = 40.0
-# and a probability is seldom farther from its middle, in deviations of its linear predictor.
+# Probabilities are evaluated at this many standard deviations of the linear predictor.
 _FARTHEST_CHANCE = 1.645
-# Of the squared mu that is left, for mean derivatives of predictions.
+# Share of the remaining squared mu for mean derivatives of predictions.
 _SLOPES = 0.03
 # Scores are clipped at about this many residuals over the probability of an arm.  With 8, errors of
 # 16 effects were 1.15 times as large.
 _LONGEST = 3.5
-# Largest squared error of the model of an outcome, in deviations of the outcome.
-_MOST_OFF = 1e6
+# Largest squared error of an outcome model, in variances of the outcome.
+_LARGEST_MODEL_ERROR = 1e6
 # Slopes are the same in both arms if the rows of the smaller arm, times mu, are fewer than this per
-# coefficient.  With slopes of its own in an arm of 1,000 of 20,000 rows, noise in them made the
-# scores of its rows 2 to 18 times as long as residuals are, and errors of effects 8 times those
-# without noise.
+# coefficient.  With separate slopes for an arm of 1,000 of 20,000 rows, noise made the scores of
+# its rows 2 to 18 times as large as residuals, and errors of effects 8 times those without noise.
 _FEW_IN_ARM = 100.0
-# The variance of residuals of such an arm is kept within these factors of that implied by the
-# outcome and the error of its model, because the estimate from sampling errors is noisy.  With all
-# of the first, errors of 1,000 of 20,000 rows were 1.8 times those without noise, for 1.6.
+# The residual variance of such an arm is kept within these factors of that implied by the outcome
+# and the error of its model, because the estimate from sampling errors is noisy.  With 1 instead of
+# the first, errors for 1,000 treated of 20,000 rows were 1.8 times those without noise instead of
+# 1.6.
 _LESS_VARIED, _MORE_VARIED = 1.5, 4.0
 
 
@@ -61,25 +61,25 @@ class Known(NamedTuple):
 
     scales: Scales
     share: float
-    # The columns whose rows were counted, and their scales.
+    # Columns whose rows were counted, and their scales.
     by_arm: ByArm
     counted: Scales
-    factors: tuple[Integers, ...]  # Places of the levels of covariates, the treatment being 0.
+    factors: tuple[Integers, ...]  # Indices of the levels of covariates; the treatment has index 0.
 
 
 class SmallArm(NamedTuple):
-    """What released numbers say of scores of which few are long, those of a small arm."""
+    """Estimates for scores of which few are large, those of a small arm."""
 
     scales: Scales
     rare: tuple[float, float]  # See `Standardised.rare`.
-    kept: float  # Of squares, where rows are as short as in second moments.
+    kept: float  # Share of squares retained when rows are clipped as in second moments.
     few: float  # See `Standardised.few`.
 
 
 class Stages:
-    """Stages whose squared mu add up to that of the allowance at most.
+    """Stages whose squared mu add up to at most that of the allowance.
 
-    rows: of a unit.
+    rows: rows per unit.
     """
 
     def __init__(self, allowance: Allowance, rows: int) -> None:
@@ -89,33 +89,33 @@ class Stages:
 
     @property
     def left(self) -> float:
-        """Share of the squared mu that was not spent; a public number."""
+        """Unspent share of the squared mu; public."""
         return max(1 - spent(self.parts) / self._mu**2, 0.0) * ROUNDED_DOWN
 
     def stage(self, share: float) -> GaussianReleases:
-        """Return what may spend a share of the squared mu."""
+        """Return the noise of a stage with this share of the squared mu."""
         own = self._allowance
         epsilon = min(own.epsilon, 1.0) / _STAGES
         total = self._mu * math.sqrt(share)
         return GaussianReleases(epsilon, own.delta, own.bits, self._rows, total)
 
     def precision(self, share: float) -> float:
-        """Return mu of a row for a share of the squared mu; a public number."""
+        """Return the mu of a row for a share of the squared mu; public."""
         return self._mu * math.sqrt(share) / self._rows
 
     def add(self, label: str, noise: GaussianReleases) -> None:
-        """Put down what a stage has spent."""
+        """Record what a stage has spent."""
         self.parts += [replace(part, label=label + part.label) for part in noise.parts]
 
     def fit(self, label: str, design: Design, scales: Scales, share: float) -> Release | Declined:
-        """Fit a model with errors."""
+        """Fit a model with standard errors."""
         noise = self.stage(min(share, self.left))
         return self._fitted(label, with_scales(design, noise, scales))
 
     def mean(
         self, label: str, design: Design, share: float, known: SmallArm | None
     ) -> Release | Declined:
-        """Release the mean of a response, whose scale is found first unless it is known."""
+        """Release the mean of a response; unless known, its scale is released first."""
         noise = self.stage(min(share, self.left))
         if known is None:
             return self._fitted(label, _of_scores(design, noise, scales_of_columns(design, noise)))
@@ -138,7 +138,7 @@ def _of_scores(design: Design, noise: GaussianReleases, scales: Scales) -> Stand
 
 
 def known_scales(design: Design, spending: Stages, family: Family) -> Known:
-    """Release where columns lie, and how many rows are treated; spend no more than it has to."""
+    """Release scales of columns and the number of treated rows, at the least cost."""
     noise, terms = spending.stage(spending.left), replace(design.terms, family=family)
     by_arm = ByArm.of(terms)
     of = by_arm.terms(terms.response, terms, family)
@@ -166,11 +166,11 @@ def known_scales(design: Design, spending: Stages, family: Family) -> Known:
 
 
 def few_in_arm(known: Known, propensity: float | None, precision: float) -> bool:
-    """Whether an arm is too small for slopes of its own.
+    """Whether an arm is too small for separate slopes.
 
-    Where the propensity is not known it never is: scores would need the slopes to be right.
+    It never is if the propensity is estimated: scores would then need the correct slopes.
 
-    precision: mu of a row, of what these cost.
+    precision: mu of a row in the stage that estimates them.
     """
     if propensity is None:
         return False
@@ -180,7 +180,7 @@ def few_in_arm(known: Known, propensity: float | None, precision: float) -> bool
 
 
 def _is_small(share: float) -> bool:
-    """Whether second moments lose residuals of an arm with this share of the rows."""
+    """Whether second moments clip residuals of an arm with this share of the rows."""
     return SQUARES_KEPT * share < 1
 
 
@@ -188,16 +188,16 @@ def _is_small(share: float) -> bool:
 def small_arm(
     known: Known, scores: EffectScores, covariance: Doubles, residuals: float | None
 ) -> SmallArm | None:
-    """Return what released numbers say of doubly robust scores, if an arm of theirs is small.
+    """Return estimates for doubly robust scores if one arm is small.
 
-    A score has the residual of its outcome over the probability of its arm: of a small arm few
-    rows have one, and all that the model of its outcome is off by is in these.  Scales that are
-    looked for are those of other rows: the mean of 2,000 scores, of which one in 20 was of a
-    treated row, was what the model said, and intervals covered in .44.
+    A score contains the residual divided by the probability of the arm.  Only the few rows of a
+    small arm have such scores, and they alone correct errors of its outcome model.  Released scales
+    would be those of the other rows: the mean of 2,000 scores, one in 20 of a treated row, was that
+    of the model, and .44 of intervals covered.
 
     covariance: shape (2 w, 2 w): of the coefficients of both outcomes.
-    residuals: their variance, as sampling errors of a model with common slopes have it; NaN: they
-        say nothing; None: slopes are those of the arms.
+    residuals: their variance, implied by sampling errors of a model with common slopes; NaN: not
+        determined; None: arms have separate slopes.
     """
     chance = scores.propensity
     treated = known.share if chance is None or isinstance(chance, Line) else float(chance)
@@ -216,11 +216,11 @@ def small_arm(
         weight, line = scores.weights[arm], scores.outcomes[arm]
         part = slice(arm * w, (arm + 1) * w)
         slope = line.family.slope(line.predictor(centre[None, 1:]))[0] / size
-        # By the errors of the model, which may not be known, or by how its means differ.
+        # From the errors of the model, which may be unknown, or from the variance of its means.
         apart = line.params.copy()
         apart[0] -= line.family.predictor(float(own.centre[-1]))
         offs = (covariance[part, part] * moments).sum(), apart @ moments @ apart
-        off = float(np.clip(np.fmin(*offs) * slope**2, 0.0, _MOST_OFF))
+        off = float(np.clip(np.fmin(*offs) * slope**2, 0.0, _LARGEST_MODEL_ERROR))
         residual = size**2 * (1 + float(np.nan_to_num(off)))
         if residuals is not None and not math.isnan(residuals):
             residual = float(np.clip(residuals, residual / _LESS_VARIED, residual * _MORE_VARIED))
@@ -235,8 +235,8 @@ def small_arm(
         centre=np.array([middle]), scale=np.array([scale]), given=every,
         spread=np.array([np.inf]), seen=every, response_found=True, units=own.units,
     )  # fmt: skip
-    # Two scores are enough for a mean that is known except for noise: with norms counted again
-    # before each of up to eight, the last had .08 of the squared mu.
+    # Two scores suffice for a mean that is known except for noise: with norms counted again before
+    # each of up to eight, the last got .08 of the squared mu.
     few = _FEW_SCORES if residuals is None else math.inf
     return SmallArm(scales, (longest / scale, share), SQUARES_KEPT * share, few)
 
@@ -244,20 +244,20 @@ def small_arm(
 def _long_scores(
     scores: EffectScores, arm: int, share: float, centre: Doubles, spread: Doubles
 ) -> float:
-    """Return the share of rows that have the squares of scores of an arm with this share of them.
+    """Return the effective share of rows with large scores, of an arm with this share of rows.
 
-    Of a rare outcome few rows have long residuals, as in a small arm.  Without it half of the
-    intervals covered of the mean of 7,600 rows of which .07 had the event.  It may be rare in one
-    arm alone, where few rows have large weights: by the share of events of all rows, the mean
-    without a treatment of 5,000 rows, .11 of which had the event there and .24 in all, was off by 5
-    errors on average, for .3.
+    With a rare outcome few rows have large residuals, as in a small arm.  Without it half of the
+    intervals covered for the mean of 7,600 rows of which .07 had the event.  The outcome may be
+    rare in one arm only, where few rows have large weights.  With the share of events of all rows,
+    the mean without treatment of 5,000 rows, with .11 events there and .24 overall, was wrong by 5
+    errors on average instead of .3.
     """
     line, chance = scores.outcomes[arm], scores.propensity
     if line.family is not BINOMIAL:
         return share
-    events = share_of_long_residuals(line.params, centre, spread)
+    events = share_of_large_residuals(line.params, centre, spread)
     if isinstance(chance, Line):
-        weights = share_of_long_weights(chance.params, centre, spread, scores.overlap)[arm]
+        weights = share_of_large_weights(chance.params, centre, spread, scores.overlap)[arm]
         share = min(max(weights, LEAST_CHANCE), share)
     return share * (events if _is_small(events) else 1.0)
 
@@ -266,7 +266,7 @@ def _long_scores(
 def _least_chances(
     scores: EffectScores, known: Known, chances: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return what the probability of each arm is no less than, in 19 of 20 of the rows."""
+    """Return the 5% quantile of the probability of each arm."""
     if not isinstance(scores.propensity, Line):
         return chances
     line, low = scores.propensity, scores.overlap[0]

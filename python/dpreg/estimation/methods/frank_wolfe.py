@@ -121,7 +121,7 @@ class FrankWolfe(Method):
         screen_from(self.screen)
 
     def check(self, terms: Terms, epsilon: float, delta: float, *, inference: bool) -> None:
-        """Refuse what cannot be used whatever the data: no delta, too many steps."""
+        """Refuse options that cannot be used with any data: no delta, too many steps."""
         needs_delta(self.name, delta)
         refuse_within(self.name, terms)
         refuse_weights(self.name, terms)
@@ -181,7 +181,7 @@ class FrankWolfe(Method):
 
 
 def _columns(terms: Terms) -> int:
-    """Columns of the mechanism: the constant is one, and there is at least one."""
+    """Return the number of columns of the mechanism, with the constant; at least one."""
     return max(1, len(terms.names) + terms.intercept)
 
 
@@ -190,13 +190,13 @@ def _unit_rows(rows: Arrays, scaling: Scaling, *, intercept: bool) -> UnitRows:
     X = scaling.scale_columns(rows.X)
     if intercept:
         X = np.column_stack([X, np.ones(len(X))])
-    # A formula without any term still has a column, which is always 0.
+    # A formula without terms still has one column, which is 0.
     X = X if X.shape[1] else np.zeros((len(X), 1))
     return UnitRows(_core.DenseUnitDesign(X), scaling.scale_response(rows.y))
 
 
 def _params(weights: Doubles, scaling: Scaling, intercept: bool) -> Doubles:
-    """Put the coefficients in the user's units, the intercept first."""
+    """Convert the coefficients to the user's units, the intercept first."""
     d = len(scaling.used)
     slopes = scaling.slopes(weights[:d])
     if not intercept:

@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe on designs of the core: what `FrankWolfe` and `dp_frank_wolfe` share."""
+"""Private Frank-Wolfe on designs of the core, shared by `FrankWolfe` and `dp_frank_wolfe`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.sealed import Sealed, opened
 from dpreg.privacy.zcdp import bounded_range_rho, zcdp_rho
 
-# Left of delta for the total variation between the drawn laws and those of bounded range, and
-# the largest epsilon for which the proof pays for that (frank_wolfe.md, section 4).
+# Share of delta after the total variation distance between the sampled distributions and those of
+# bounded range, and the largest epsilon for which the proof covers it (frank_wolfe.md, section 4).
 DELTA_LEFT = 1 - 2.0**-20
 _LARGEST_EPSILON = 100.0
 _RULES = {
@@ -26,7 +26,7 @@ L1 = Limit("a number between 1e-100 and 1e100", lambda l1: is_number(l1) and 1e-
 
 
 def allowed_rho(epsilon: float, delta: float) -> float:
-    """Return the zCDP budget of a run that is to be (epsilon, delta)-DP."""
+    """Return the zCDP budget of an (epsilon, delta)-DP run."""
     return zcdp_rho(min(epsilon, _LARGEST_EPSILON), delta * DELTA_LEFT)
 
 
@@ -44,7 +44,7 @@ def run_plan(
     bits: _core.BitSource,
     start: NDArray[np.int32] | None = None,
 ) -> dict[str, Any]:
-    """Run Frank-Wolfe as planned; the arrays of `FrankWolfeFit`."""
+    """Run Frank-Wolfe as planned; return the arrays of `FrankWolfeFit`."""
     design, response = opened(rows)
     origin = np.zeros(0, dtype=np.int32) if start is None else start
     gradient = _core.L1Gradient(design, response, l1=l1, start=origin)
@@ -64,7 +64,7 @@ def plan_parts(plan: FrankWolfePlan, l1: float) -> tuple[Part, ...]:
     """Describe what a plan spends, in zCDP."""
 
     def part(what: str, length: float, epsilon: float, choices: int, how: str) -> Part:
-        """Describe choices of which each has a bounded range, of scores that change by `length`."""
+        """Describe choices with bounded range, by scores that change by `length`."""
         scale, rho = length / epsilon, choices * bounded_range_rho(epsilon)
         how = f"exponential mechanism of bounded range {epsilon:.4g} {how}"
         return Part(what, 0.0, 0.0, how, sensitivity=length, scale=scale, rho=rho)

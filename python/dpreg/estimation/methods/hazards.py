@@ -1,18 +1,18 @@
-"""Proportional hazards from few noisy sums over persons, none of which has intervals times one.
+"""Proportional hazards from a few noisy sums over persons.
 
 What is released, and of the squared mu:
 
-- where a unit may have several records: numbers of units by how many they have (.01), beyond
-  which there are no significant ones, so that later releases need allow for fewer;
-- the number of records, and counts and second moments of covariates, of records alone: the
-  coordinates in which these have unit spread;
-- a table of events and of who was censored, by interval (.04): baseline hazards to start from;
-- second moments of covariates and intervals over events: where the model holds, they are the
-  curvature at the root, wherever it is;
-- scores of persons, and second moments of these, as `newton/fit.py` has them;
-- where there are events enough, the curvature of these scores at their root (.1 of what they have):
-  where the logarithm of the hazard is not linear it is another one, with which standard errors of
-  age in three studies of 5,000 persons grew from .70 to .95 of the deviation of estimates.
+- if a unit may have several records: the distribution of the number of records per unit (.01), so
+  that later releases can use a smaller maximum;
+- the number of records, and counts and second moments of their covariates: the coordinates in which
+  covariates have unit variance;
+- a table of events and censored records by interval (.04): starting values of baseline hazards;
+- second moments of covariates and intervals over events: if the model holds, they are the curvature
+  at the solution;
+- scores of persons, and their second moments, as in `newton/fit.py`;
+- if there are enough events, the curvature of these scores at their solution (.1 of their budget):
+  it differs if the log hazard is not linear.  With it, standard errors of age in three studies of
+  5,000 persons grew from .70 to .95 of the standard deviation of estimates.
 """
 
 from __future__ import annotations
@@ -65,32 +65,33 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.two_values import about_skewed
 from dpreg.estimation.standardised import Standardised, releases_for, with_scales
 
-# Of units by their number of records.
+# Share of the squared mu for the distribution of the number of records per unit.
 _SIZES = 0.01
 _TABLE = 0.04
-# Sums over the events of intervals.
+# Share for sums over the events of intervals.
 _SUMS = 0.05
-# Second moments over records, a second time, and over events: noise is this share of their number,
-# for shares between these.
+# Second moments over records (the second release) and over events: the noise, relative to their
+# number, that is aimed at, and the least and largest share.
 _FINE, _PRECISE = (0.05, 0.005, 0.04), (0.1, 0.02, 0.12)
-# Rows are clipped at so many times the root of the number of their entries, and higher, up to the
-# second number, if that is as precise.
+# Rows are clipped at this multiple of the root of the number of their entries, or higher, up to the
+# second number, where noise permits.
 _WIDE, _WIDEST, _LONGEST = 1.7, 4.0, 8.0
 _LEAST_MOMENT = 0.1
-# Share for counts of events by the norm of their row; limits of scores are between so many times
-# the typical norm.
+# Share for counts of events by the norm of their row, and the range of score limits, as multiples
+# of the typical norm.
 _NORMS, _LIMITS = 0.02, (1.7, 3.0)
-# Limits are raised until noise adds this share to the variance, up to so many times the typical
-# norm, so that persons are followed longer and less depends on hazards being proportional and
-# effects linear.  Without it, .21 of intervals of an effect that is not loglinear covered (20,000
-# simulated persons), for .54 at .2 and .71 at .4.  In seven models of public studies, 20,000
-# persons drawn from each, .79 covered at .2 for .82 here, and errors of simulated persons were 5%
-# smaller; at .8, .84 covered, and errors in the studies were 10% larger.  And to this share of the
-# variance of the events of an interval: without it, errors of 20,000 persons with 32 intervals were
-# 1.6 times those without noise, for 1.2 (1.3 with twice of it).
+# Limits are raised until noise adds the first share to the variance, up to the second number times
+# the typical norm, so that persons are followed longer and results depend less on proportional
+# hazards and linear effects.  Without it .21 of intervals covered for an effect that is not
+# loglinear (20,000 simulated persons), against .54 at .2 and .71 at .4.  In seven models of public
+# studies, with 20,000 persons drawn from each, .79 covered at .2 against .82 here, and errors of
+# simulated persons were 5% smaller; at .8, .84 covered, and errors in the studies were 10% larger.
+# The last number is the same share for the variance of the events of an interval: without it errors
+# of 20,000 persons with 32 intervals were 1.6 times those without noise instead of 1.2 (1.3 with
+# twice the number).
 _CHEAP, _FAR, _CHEAP_OF_EACH = 0.4, 8.0, 3.2
-# A table shows events if their number is more than so many deviations of its noise.
-_SEEN = 2.0
+# Number of events in a table that is significant, in standard deviations of its noise.
+_SIGNIFICANT_SD = 2.0
 
 
 def release_hazards(
@@ -101,12 +102,12 @@ def release_hazards(
     allowance: Allowance,
     unit: str | None = None,
 ) -> tuple[Release | Declined, Doubles]:
-    """Fit proportional hazards; return the table of exits too, see `Table`.
+    """Fit proportional hazards; also return the table of exits, see `Table`.
 
-    design: private: of records, at most `max_rows` of each unit, which are clipped to their bounds.
-        The response is the time.
-    rows: makes rows of records.
-    terms: of the rows.
+    design: private; records clipped to their bounds, at most `max_rows` per unit.  The response is
+        the time.
+    rows: expansion of records into rows.
+    terms: the terms of the rows.
     unit: column of units, if there is one, for notes.
 
     Privacy
@@ -118,10 +119,10 @@ def release_hazards(
     """
     expect(SCALING_PASSES + newton_passes())
     noise = releases_for(design, allowance, max_rows)
-    design = _shortened(design, rows, noise, allowance)
+    design = _with_fewer_rows(design, rows, noise, allowance)
     first = 1 + rows.entry
     bounds = column_bounds(design.terms)
-    # The time, the event and when a record entered are in the table.
+    # Time, event and entry are in the table.
     bounds[[*range(first), -1]] = 0.0, 1.0
     levels, wide = level_tables(design.terms), wide_places(design.terms)
     crossed = tuple(crossed_columns(design.terms))
@@ -132,7 +133,7 @@ def release_hazards(
     begun = with_scales(of_rows, noise, scales)
     units = _covariate_units(records, design.terms, rows)
     of_records = replace(with_scales(design, noise, records), units=units)
-    seen = table.total > _SEEN * table.deviation * math.sqrt(table.events.size)
+    seen = table.total > _SIGNIFICANT_SD * table.deviation * math.sqrt(table.events.size)
     found = _whitened(of_records) if seen else None
     if found is None:
         return _not_estimable(begun, records), table.cells
@@ -157,7 +158,7 @@ def release_hazards(
 
 
 def _not_estimable(begun: Standardised, records: Scales) -> Declined:
-    """Return what to say where too few events are significant for any coefficient."""
+    """Return the outcome if there are too few events for any coefficient."""
     return replace(
         begun.not_estimable(),
         reason="eps is too small for so few events to estimate any coefficient",
@@ -166,10 +167,10 @@ def _not_estimable(begun: Standardised, records: Scales) -> Declined:
     )
 
 
-def _shortened(
+def _with_fewer_rows(
     design: Design, rows: RowsOfPeriods, noise: GaussianReleases, allowance: Allowance
 ) -> Design:
-    """Keep no more records of a unit than units are seen to have; `noise` is for so many then."""
+    """Reduce the maximum number of records per unit to the observed one, and `noise` with it."""
     if noise.rows == 1:
         return design
     noise.rows = most_rows_seen(design, noise, noise.share(_SIZES))
@@ -177,7 +178,7 @@ def _shortened(
 
 
 def _table(design: Design, rows: RowsOfPeriods, noise: GaussianReleases) -> Table:
-    """Release numbers of events and of who was censored, by stratum and interval."""
+    """Release numbers of events and of censored records, by stratum and interval."""
     first = 1 + rows.entry
     codes = np.zeros(design.columns - first)
     codes[[place - first for place in rows.strata]] = np.arange(1, len(rows.strata) + 1)
@@ -188,7 +189,7 @@ def _table(design: Design, rows: RowsOfPeriods, noise: GaussianReleases) -> Tabl
 
 
 def _covariate_units(scales: Scales, terms: Terms, rows: RowsOfPeriods) -> StandardUnits:
-    """Return standard units of the covariates of records that have a spread."""
+    """Return standard units of the covariates that vary between records."""
     units = standard_units(scales, intercept=True)
     used = np.isin(units.columns, rows.covariates) & ~scales.constant[units.columns]
     used[list(terms.given)] = False
@@ -196,7 +197,7 @@ def _covariate_units(scales: Scales, terms: Terms, rows: RowsOfPeriods) -> Stand
 
 
 def _row_scales(records: Scales, rows: RowsOfPeriods, terms: Terms, table: Table) -> Scales:
-    """Return scales of the columns of rows: those of covariates, and of what is public."""
+    """Return scales of the columns of rows, from those of covariates and public numbers."""
     periods, size = rows.periods, len(terms.names) + 1
     low, high, centre, scale = np.zeros(size), np.ones(size), np.zeros(size), np.ones(size)
     given, spread = np.ones(size, dtype=bool), np.full(size, np.inf)
@@ -224,9 +225,9 @@ def _row_scales(records: Scales, rows: RowsOfPeriods, terms: Terms, table: Table
 def _reach(
     noise: GaussianReleases, number: float, usual: float, costs: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return the limit of rows, and the mu of their second moments.
+    """Return the clipping threshold of rows, and the mu of their second moments.
 
-    number: of rows.
+    number: number of rows.
     usual: root mean square norm of a row.
     costs: see `_FINE`.
     """
@@ -238,13 +239,13 @@ def _reach(
 
 
 def _whitened(records: Standardised) -> Whitening | None:
-    """Return coordinates in which covariates of records have mean 0 and unit spread.
+    """Return coordinates in which covariates of records have mean 0 and unit variance.
 
-    None: not even their number is seen.
+    None: not even their number is significant.
     """
     noise, scales = records.noise, records.scales
     found = whiten_columns(records)
-    if not found.width or records.few_rows:  # then another would leave little for scores
+    if not found.width or records.few_rows:  # a second release would leave little for scores
         return found if found.width else None
     limit, mu = _reach(noise, scales.units, math.sqrt(found.squares), _FINE)
     mapped = mapped_rows(records.design, scales, records.units, found.rows, limit, kept=False)
@@ -272,7 +273,7 @@ def _event_sums(events: Design, begun: Standardised, cells: Cells, table: Table)
 
 
 def _event_moments(events: Design, begun: Standardised, cells: Cells) -> tuple[Doubles, Doubles]:
-    """Release second moments over all events; return deviations of the noise in them too."""
+    """Release second moments over all events; also return their noise standard deviations."""
     noise, scales = begun.noise, begun.scales
     if not cells.size:
         return np.zeros((0, 0)), np.zeros((0, 0))
@@ -285,7 +286,7 @@ def _event_moments(events: Design, begun: Standardised, cells: Cells) -> tuple[D
 
 
 def _limit(events: Design, begun: Standardised, model: Linearised, cells: int) -> float:
-    """Return the limit of scores, from counts of events by the norm of their row.
+    """Return the clipping threshold of scores, from counts of events by the norm of their row.
 
     cells: number of intervals of all strata.
     """

@@ -1,4 +1,4 @@
-"""TukeyEM: many small least-squares fits, and a private point deep among them."""
+"""TukeyEM: a private point of large Tukey depth among many small least-squares fits."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ from dpreg.estimation.releases.standardisation import magnitudes
 from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 
-# Of the squared mu of a share for limits.
+# Part of `limits_share` for counts of magnitudes.
 _MAGNITUDES = 0.98
-# With less of epsilon and delta, count and limits could not be accounted for; nor could limits,
-# whatever their share, with less of epsilon than this.
+# Least share of epsilon and delta for count and limits, and least epsilon for limits: accounting
+# fails below these.
 _LEAST_SHARE = 1e-3
 _LEAST_LIMITS = 1e-9
-# Only to detect which columns of a batch are combinations of others.
+# Only to detect columns of a batch that are collinear.
 _NO_RIDGE = 1e-12
 # Information of a row on a coefficient of a family, relative to a linear model, where means are
 # neither rare nor nearly certain.  Blocks are larger by the inverse.
 _TELLING = {"gaussian": 1.0, "binomial": 0.15, "poisson": 0.2}
-# Smaller ones are refused by `tukey_em`.
+# `tukey_em` refuses smaller values.
 _LEAST_DELTA = 2.0**-50
 
 
@@ -152,7 +152,7 @@ class TukeyEM(Method):
             larger = ("write a larger one, such as ", Setting("delta", 1e-10))
             raise BudgetError("delta", small, larger)
         if self.models is not None:
-            # With a given number of models nothing in this condition comes from the data.
+            # With a given number of models this condition is public.
             layout = Layout(len(terms.names), terms.intercept, inference)
             plan = self._plan(0.0, layout, epsilon, delta, 1.0)
             if not _rounding_is_paid(plan, layout):
@@ -235,7 +235,7 @@ class TukeyEM(Method):
     def _limits(
         self, design: Design, allowance: Allowance
     ) -> tuple[Doubles | None, tuple[Part, ...]]:
-        """Release where the regressors lie, by one row of each unit."""
+        """Release limits of the regressors, from one row per unit."""
         if self.limits_share * allowance.epsilon < _LEAST_LIMITS or not design.terms.names:
             return None, ()
         epsilon, delta = self.limits_share * allowance.epsilon, self.limits_share * allowance.delta
@@ -246,7 +246,7 @@ class TukeyEM(Method):
         sizes, _ = magnitudes(rows, columns, np.ones(len(columns)), noise, mu)
         high = np.array([np.nan if size is None else size for size in sizes])
         limits = np.column_stack([-high, high])
-        unknown = np.full((1, 2), np.nan)  # nothing is asked about the response
+        unknown = np.full((1, 2), np.nan)  # the response has no limits
         scales = ", ".join(f"{part.scale:.4g}" for part in noise.parts)
         label = "limits of the regressors, for predictions"
         text = f"histogram of magnitudes, discrete Gaussian, scale {scales}"
@@ -279,5 +279,5 @@ class TukeyEM(Method):
 
 
 def _rounding_is_paid(plan: TukeyPlan, layout: Layout) -> bool:
-    """Whether the core makes a draw so planned, by public numbers."""
+    """Whether the core accepts the planned draw, from public numbers."""
     return _core.rounding_is_paid(plan.models, layout.size, plan.epsilon_sample)

@@ -1,1 +1,1 @@
-"""Noisy Newton steps: coordinates, scores, and where they end."""
+"""Noisy Newton steps: coordinates, scores, and solutions with errors."""

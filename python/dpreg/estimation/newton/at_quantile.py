@@ -1,4 +1,4 @@
-"""Where scores of a quantile begin, from counts of residuals of least squares."""
+"""Starting values of quantile regression, from counts of least-squares residuals."""
 
 from __future__ import annotations
 
@@ -24,34 +24,35 @@ from dpreg.estimation.releases.residuals import (
 )
 from dpreg.estimation.standardised import Standardised
 
-# Of the squared mu, for counts in bins that reach so many deviations of residuals about their mean;
-# where so much is left for scores, which is never too little afterwards.
+# Share of the squared mu for counts in bins, which extend this many standard deviations of
+# residuals around their mean; and what must be left for scores.
 _SHARE, _REACH, _LEFT = 0.03, 3.0, 0.23
-# or up to the second share, until rows beyond the quantile are so many times the noise in one bin;
-# and as many bins as that, between these.  With the first share and 48 bins .85 of coefficients of
-# 95% quantiles of six responses of 2,000 rows covered, for .94, and 10 of 420 were off by more than
-# four errors, for 0; with 16 at 20,000 rows .10 of those of 5% quantiles had no error, for .02.
+# The share increases up to the second number until rows beyond the quantile are this multiple of
+# the noise in a bin; the number of bins is that multiple, between these.  With the first share and
+# 48 bins .85 of coefficients of 95% quantiles of six responses of 2,000 rows covered instead of
+# .94, and 10 of 420 were wrong by more than four errors instead of 0; with 16 at 20,000 rows .10 of
+# those of 5% quantiles had no error instead of .02.
 _TO_NOISE, _MOST_SHARE, _BINS = 12.0, 0.12, (16, 48)
-# The density is that of this share of the rows beyond the quantile, on each side of it.
+# The density is estimated from this share of the rows beyond the quantile, on each side of it.
 _AROUND = 0.25
-# They are counted by mean too, in as many groups of equal width as leave `_TO_NOISE` times the
-# noise beyond the quantile in each, between these or in one, which reach so many deviations of
-# means.  With one group .33 of coefficients of 90% quantiles of price by carat, 54,000 diamonds,
-# had no error, for 0, and .14 of those of eight tables of 20,000 rows at eps = 10, for .07.  With
-# two groups at least .909 for .917 of the latter covered at eps = 1.
+# Rows are also grouped by fitted mean, in groups of equal width over this many standard deviations
+# of means: as many as leave `_TO_NOISE` times the noise beyond the quantile in each, between these
+# limits, or one.  With one group .33 of coefficients of 90% quantiles of price by carat (54,000
+# diamonds) had no error instead of 0, and .14 of those of eight tables of 20,000 rows at eps = 10
+# instead of .07.  With a minimum of two, .909 of the latter covered at eps = 1 instead of .917.
 _FEWEST_GROUPS, _MOST_GROUPS, _ACROSS = 4, 8, 2.0
-# They are in one where means vary by less than this share of residuals: a line through groups
-# would say nothing but noise of slopes.  Without it a slope was off by 13 errors in one of 60 fits.
+# There is one group if means vary by less than this share of residuals: a line through groups would
+# be noise.  Without it a slope was wrong by 13 errors in one of 60 fits.
 _ALIKE = 0.1
 
 
 def begun_at_quantile(begun: Standardised, model: Linearised) -> Linearised:
-    """Begin scores at the quantile of residuals of least squares, with their density there.
+    """Start scores at the quantile of least-squares residuals, with their density there.
 
-    As if residuals were normal, scores of the lower decile of skewed responses began below all of
-    these, where they do not change, and had a fifth of their curvature at the root: of intervals of
-    deciles and medians of ten responses .90 covered, for .94, .07 had no end, for .02, and fits
-    missed by more than 4 errors 31 times, for 13.
+    Under normality scores of the lower decile of skewed responses started below all responses,
+    where they are constant, and had a fifth of their curvature at the solution: of intervals for
+    deciles and medians of ten responses .90 covered instead of .94, .07 were infinite instead of
+    .02, and fits were wrong by more than 4 errors 31 times instead of 13.
 
     Privacy
     -------
@@ -62,7 +63,7 @@ def begun_at_quantile(begun: Standardised, model: Linearised) -> Linearised:
     if level is None or not units.intercept or left_for_scores(begun) < _LEFT:
         return model
     usual = math.sqrt(max(found.residual, LEAST_RESIDUAL))
-    # Scores begin so much above least squares now.
+    # The shift of the start relative to least squares.
     place = float(special.ndtri(level)) * usual
     constant = constant_row(begun.scales, units, found)
     centre = float(found.theta @ constant) / float(constant @ constant)
@@ -93,11 +94,11 @@ def begun_at_quantile(begun: Standardised, model: Linearised) -> Linearised:
 def _counts_by_residual(
     begun: Standardised, beyond: float, *, alike: bool = False
 ) -> tuple[float, int, int]:
-    """Return the mu of counts, the groups and the bins in each, for so many rows `beyond`.
+    """Return the mu of counts, the number of groups and of bins in each, for `beyond` rows.
 
-    No less is left than if they had `_SHARE` of `_LEFT`.
+    At least as much is left as if counts had `_SHARE` of `_LEFT`.
 
-    alike: means hardly vary, and are one group.
+    alike: means hardly vary, so there is one group.
     """
     noise, (fewest, most) = begun.noise, _BINS
     sensitivity = noise.rows * RESIDUAL_CELLS_SENSITIVITY
@@ -115,7 +116,7 @@ def _ends(edges: Doubles) -> tuple[float, float]:
 
 
 def _line(edges: Doubles, at: Doubles, weights: Doubles) -> tuple[float, float]:
-    """Return the least-squares line of `at` in the middle of groups: at 0, and its slope."""
+    """Return intercept and slope of the least-squares line of `at` by midpoints of groups."""
     middles = (edges[:-1] + edges[1:]) / 2
     if len(at) < 2:
         return float(at[0]), 0.0
@@ -125,7 +126,7 @@ def _line(edges: Doubles, at: Doubles, weights: Doubles) -> tuple[float, float]:
 
 def _with_density(model: Linearised, density: float) -> Linearised:
     times = density / model.curved**2
-    # No smoother where residuals are few: those nearby would be taken for what is there.
+    # No smoother where residuals are few: that would use the density nearby.
     loss = replace(model.loss, bandwidth=model.loss.bandwidth / max(times, 1.0))
     return replace(
         model,
@@ -138,7 +139,7 @@ def _with_density(model: Linearised, density: float) -> Linearised:
 
 
 def _quantiles(counts: Doubles, edges: Doubles, levels: Doubles) -> Doubles:
-    """Return quantiles by noisy counts between edges, linear between two of them."""
+    """Return quantiles from noisy counts between edges, by linear interpolation."""
     below = np.concatenate([[0.0], np.cumsum(counts)])
     wanted = levels * below[-1]
     k = np.array([int(np.argmax(below[1:] >= number)) for number in wanted])

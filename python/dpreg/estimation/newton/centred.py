@@ -1,4 +1,4 @@
-"""Regressors, products of which are about their means.  All of it is public."""
+"""Regressors with centred products.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _POWERS = (
     (re.compile(r"I\((?P<of>.+)\^(?P<power>[234])\)"), "{of}", "I({of}^{k})"),
     (re.compile(r"(?P<of>poly\(.+, raw = T(RUE)?\))(?P<power>[234])"), "{of}1", "{of}{k}"),
 )
-# A regressor is taken about its mean where that is so many deviations from 0: others are hardly
+# A regressor is centred if its mean is this many standard deviations from 0: others are hardly
 # correlated with their products.
 _FAR = 1.0
-# and no more than this, where doubles still have what is not shared; the square of it where the
-# other is a level.  Without it slopes of a regressor near 8e15 in levels missed by 20 errors.
+# Largest such distance for which doubles resolve the difference; its square if the other factor is
+# a level.  Without it slopes of a regressor near 8e15 in levels were wrong by 20 errors.
 _ROUNDED = 1e4
-# Released sizes of two regressors and of their product agree to this factor, or one was not found.
+# Released sizes of two regressors and of their product agree to this factor, or one is wrong.
 _NEAR = 4.0
 # Expectations of polynomials of a normal variable, up to the eighth power.
 _NODES, _WEIGHTS = hermite_e.hermegauss(5)
@@ -42,9 +42,9 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 class _Factor(NamedTuple):
     """A regressor of a product."""
 
-    place: int  # Among the coefficients.
-    about: float  # What is taken off.
-    size: float  # Of what is left.
+    place: int  # Index among the coefficients.
+    about: float  # Subtracted centre.
+    size: float  # Of the centred regressor.
 
     @property
     def root(self) -> float:
@@ -53,36 +53,36 @@ class _Factor(NamedTuple):
 
     @property
     def far(self) -> float:
-        """How many deviations its mean is from 0."""
+        """Distance of its mean from 0, in standard deviations."""
         return abs(self.about) / self.size if self.size > 0 else math.inf
 
     @property
     def taken(self) -> _Factor:
-        """As it is in a product."""
+        """The regressor as it enters a product."""
         return self if self.far > _FAR else _Factor(self.place, 0.0, self.root)
 
 
 class Product(NamedTuple):
-    """A product of two regressors, or a square, about means."""
+    """A product of two centred regressors, or a square."""
 
-    place: int  # Among the coefficients.
-    row: Doubles  # Shape (w,): what standardised rows are multiplied by.
-    # value, share: it is so far from 0 in a share of the rows.
+    place: int  # Index among the coefficients.
+    row: Doubles  # Shape (w,): maps standardised rows to it.
+    # value, share: its distance from 0, in this share of the rows.
     value: float
     share: float
 
 
 @dataclass(frozen=True, slots=True)
 class Regressors:
-    """Standardised rows, in which powers and products are about means."""
+    """Standardised rows with centred powers and products."""
 
-    rows: Doubles  # Shape (w, w): what standardised rows are multiplied by.
+    rows: Doubles  # Shape (w, w): maps standardised rows to these.
     products: tuple[Product, ...]
-    # Places in X of levels, and places among the coefficients of a regressor times each.
+    # Indices in X of levels, and indices among the coefficients of a regressor times each.
     crossed: tuple[tuple[Integers, Integers], ...]
 
     def slopes(self, theta: Doubles) -> Doubles:
-        """Return coefficients of these, given those of standardised rows, shape (w, ...)."""
+        """Return their coefficients, given those of standardised rows, shape (w, ...)."""
         at = [product.place for product in self.products]
         found, own = theta.copy(), self.rows[:, at]
         found[at] = 0.0
@@ -92,7 +92,7 @@ class Regressors:
         return found
 
     def two_values(self, scales: Scales, units: StandardUnits) -> TwoValues:
-        """Return them as if each had two values."""
+        """Return the regressors as if each had two values."""
         two = two_values(scales, units)
         for at, _, value, share in self.products:
             two.means[at] = 0.0
@@ -100,23 +100,23 @@ class Regressors:
         return two
 
     def only_two(self, scales: Scales, units: StandardUnits) -> Flags:
-        """Return which have two values, and hardly any other, shape (w,)."""
+        """Return which regressors have almost only two values, shape (w,)."""
         only = np.append(np.zeros(int(units.intercept), dtype=bool), only_two(scales, units))
         only[[product.place for product in self.products]] = False
         return only
 
 
 def regressors(terms: Terms, units: StandardUnits) -> Regressors:
-    """Return regressors, powers and products of which are about released means.
+    """Return regressors with powers and products centred at released means.
 
-    Of x and x^2, or of x, z and x z, only what they do not share tells their coefficients apart.
-    Noise in second moments hides it, and where it does not, what is seen of it is mostly too large.
-    With columns as they are, a year and its square had no error in 20,000 rows in .6 of fits, a
-    year with its products with levels in all, and .80 of the slopes of an age and its square in
-    10,000 wages were covered, for .93 with this; .83 of powers up to the fourth of 20,000 rows had
-    no error, for .16.
+    x and x^2, or x, z and x z, are nearly collinear if their means are far from 0.  Noise in second
+    moments hides the small part that identifies their coefficients, or makes it too large.  Without
+    centring, a year and its square had no error in .6 of fits to 20,000 rows, and a year with
+    products with levels in all fits; .80 of the slopes of an age and its square in 10,000 wages
+    were covered instead of .93; .83 of powers up to the fourth in 20,000 rows had no error instead
+    of .16.
 
-    units: of the columns that are used.
+    units: standard units of the columns that are used.
     """
     rows = np.eye(units.width)
     if not units.intercept:
@@ -132,11 +132,10 @@ def regressors(terms: Terms, units: StandardUnits) -> Regressors:
 
 
 def _pairs(terms: Terms, units: StandardUnits) -> Iterator[Product]:
-    """Products of two regressors of which one is far from 0.
+    """Yield products of two regressors of which one is far from 0.
 
-    Those of two levels are levels, which is what their counts are of.  Taken for others, no
-    coefficient of 20,000 rows of a logistic model of g * h, one level of which most rows had, had
-    an error.
+    Products of two levels are levels, and counted as such.  If they were centred, no coefficient of
+    a logistic model of g * h with 20,000 rows, most of them in one level, had an error.
     """
     place = _places(terms, units)
     levels = {terms.names[j] for of in level_places(terms) for j in of}
@@ -150,7 +149,7 @@ def _pairs(terms: Terms, units: StandardUnits) -> Iterator[Product]:
 
 
 def _powers(terms: Terms, units: StandardUnits) -> Iterator[Product]:
-    """Hermite polynomials of regressors far from 0, up to the fourth, beside all lower powers."""
+    """Yield Hermite polynomials up to degree 4 of regressors far from 0 with all lower powers."""
     place = _places(terms, units)
     for (name, at), (pattern, first, later) in itertools.product(place.items(), _POWERS):
         found = pattern.fullmatch(name)
@@ -165,10 +164,10 @@ def _powers(terms: Terms, units: StandardUnits) -> Iterator[Product]:
 
 
 def _hermite(units: StandardUnits, powers: list[_Factor]) -> Doubles | None:
-    """Return what rows are multiplied by to give a polynomial that would have variance 1.
+    """Return the map of rows to a Hermite polynomial, with variance 1 for a normal regressor.
 
-    powers: of one regressor, up to that of the polynomial.
-    Returns: None: it is near 0, or too far from it, or the size of a power is another one.
+    powers: powers of one regressor, up to the degree of the polynomial.
+    Returns: None if the regressor is near 0 or too far from it, or a released size disagrees.
     """
     degree, (_, mean, scale) = len(powers), powers[0]
     if not _FAR < powers[0].far < _ROUNDED ** (2 / degree):
@@ -189,13 +188,13 @@ def _hermite(units: StandardUnits, powers: list[_Factor]) -> Doubles | None:
 
 
 def _places(terms: Terms, units: StandardUnits) -> dict[str, int]:
-    """Return places among the coefficients by name."""
+    """Return indices among the coefficients by name."""
     names = (*terms.names, terms.response)
     return {names[j]: 1 + k for k, j in enumerate(units.columns)}
 
 
 def _crossed(terms: Terms, units: StandardUnits) -> Iterator[tuple[Integers, list[Product]]]:
-    """Products of a regressor with the indicators of levels, in the order of these."""
+    """Yield products of a regressor with the indicators of levels, in the order of levels."""
     place = {int(j): 1 + k for k, j in enumerate(units.columns)}
     for crossed in crossed_columns(terms):
         if not place.keys() >= {crossed.of, *crossed.levels, *crossed.products}:
@@ -213,7 +212,7 @@ def _crossed(terms: Terms, units: StandardUnits) -> Iterator[tuple[Integers, lis
 def _of_level(
     units: StandardUnits, of: _Factor, level: _Factor, product: _Factor
 ) -> Product | None:
-    """Return a regressor times a level; None: its size is another one, or it is too far from 0."""
+    """Return a regressor times a level; None if sizes disagree or it is too far from 0."""
     far = max(of.far, level.far) > _ROUNDED**2
     if far or not _agree(of.root, level.root, product.root):
         return None
@@ -227,14 +226,14 @@ def _factor(units: StandardUnits, place: int) -> _Factor:
 
 
 def _agree(first: float, second: float, product: float) -> bool:
-    """Whether the size of a product is about what it would be."""
+    """Whether the size of a product agrees with those of its factors."""
     return first > 0 and second > 0 and 1 / _NEAR < product / first / second < _NEAR
 
 
 def _about(units: StandardUnits, product: int, one: _Factor, two: _Factor) -> Doubles:
-    """Return what rows are multiplied by to give a product of two about their means, over sizes.
+    """Return the map of rows to a product of two centred regressors, divided by their sizes.
 
-    (x - m) (z - n) = x z - n x - m z + m n, where what is multiplied is in standard units.
+    (x - m) (z - n) = x z - n x - m z + m n, in standard units.
     """
     (first, mean, size), (second, other, by) = one, two
     row = np.zeros(units.width)

@@ -1,4 +1,4 @@
-"""Second moments of all columns together, in coordinates in which they have unit spread."""
+"""Second moments of all columns together, in coordinates with unit variance."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import Standardised, scaled
 from dpreg.privacy.certificate import Part
 
-# Of the squared mu, for the counts of the norms of rows.
+# Share of the squared mu for counts of the norms of rows.
 _NORMS = 0.06
-# and for second moments of rows that are as long as noise is this share of them, between so many
-# times the root of their entries.  Rows of rare levels lose most of their length where coordinates
-# are looked for, and are left too long: without this, intervals of dummies are half as wide again
-# at n = 20,000.
-_EVENING, _NOISE, _SHORTEST, _LONGEST = 0.05, 0.5, 1.3, 8.0
-# Second moments of rare levels are this many times what noise alone makes.
+# Share for second moments of rows clipped at a norm at which noise is the second number as a share
+# of them, between these multiples of the root of the number of entries.  Rows of rare levels are
+# clipped most while coordinates are estimated, and remain too large: without this, intervals of
+# dummies are 1.5 times as wide at n = 20,000.
+_SECOND_SHARE, _NOISE, _SHORTEST, _LONGEST = 0.05, 0.5, 1.3, 8.0
+# Second moments of rare levels are kept at this multiple of noise.
 _CLEAR = 3.0
-# Passes over the rows, at most.
+# Maximum number of passes over the rows.
 COLUMN_PASSES = MOST_LOOKS + 3
-# Those of a release of moments, scales among them.
+# The same for a release of moments, with scales.
 _PASSES = SCALING_PASSES + COLUMN_PASSES
 
 
@@ -43,15 +43,15 @@ class ColumnMoments:
     basis: Doubles  # Shape (w, w): see `JointMoments`.
     matrix: Doubles  # Shape (w, w).
     deviation: float
-    reach: float  # Rows that are this many times as long as expected count less.
-    kurtosis: float  # Of the rows, in that of normal ones; at least 1.
+    reach: float  # Rows are clipped at this multiple of the expected norm.
+    kurtosis: float  # Of the rows, relative to normal ones; at least 1.
 
 
 def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> ColumnMoments:
-    """Release second moments of columns with all that is left but a share.
+    """Release second moments of columns with what is left, except a share.
 
-    units: of the columns.
-    aside: share of the squared mu that is kept for later.
+    units: standard units of the columns.
+    aside: share of the squared mu reserved for later.
 
     Privacy
     -------
@@ -61,11 +61,11 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
     design, scales, noise = begun.design, begun.scales, begun.noise
     found = whiten_columns(replace(begun, units=units))
     mu = noise.share(begun.left - aside - _NORMS)
-    # Directions without a spread are as long as would make it just seen.
+    # Directions without variance are scaled so that it would just be significant.
     change = np.column_stack([_added(found, scales.units * mu / noise.rows), found.unseen])
     if not begun.few_rows:
-        turn = _evening(begun, units, change)
-        # and are not to come into others with the noise.
+        turn = _less_clipped(begun, units, change)
+        # They must not enter the others through noise.
         turn[found.width :, : found.width] = 0.0
         change = change @ turn
     norms = row_norms(begun, units, change, _NORMS)
@@ -83,22 +83,22 @@ def column_moments(begun: Standardised, units: StandardUnits, aside: float) -> C
 
 
 def _added(found: Whitening, clear: float) -> Doubles:
-    """Return the coordinates of rows that are added up, `clear` being how many rows make noise 1.
+    """Return the coordinates of rows for summation; `clear` is the noise in numbers of rows.
 
-    Those of rare levels are short, so that their rows are no longer than others, unless their
-    second moments would not be told from noise.  Without it three factors of 100,000 rows have
-    errors of 5.5 times those of least squares, and with it 2.2 times; a factor of 40 levels of
-    20,000 rows would have no error at all, and has some.
+    Coordinates of rare levels are scaled down so that their rows are no larger than others, as long
+    as their second moments remain significant.  Three factors of 100,000 rows had errors of 2.2
+    times those of least squares instead of 5.5; a factor with 40 levels in 20,000 rows had some
+    errors instead of none.
     """
     noise = (_SHORTEST**2 * found.squares) * math.sqrt(2 * found.squares) / clear
     short = float((found.sizes**2).min(initial=1.0)) > _CLEAR * noise
     return found.rows if short else found.change
 
 
-def _evening(begun: Standardised, units: StandardUnits, change: Doubles) -> Doubles:
-    """Release second moments of longer rows; return what makes those 1 that are more."""
+def _less_clipped(begun: Standardised, units: StandardUnits, change: Doubles) -> Doubles:
+    """Release second moments of rows clipped higher; return the map that reduces those above 1."""
     noise, n, usual = begun.noise, begun.scales.units, math.sqrt(max(units.width, 1))
-    mu = noise.share(_EVENING)
+    mu = noise.share(_SECOND_SHARE)
     reach = math.sqrt(_NOISE * n / (math.sqrt(2) * usual) * mu / noise.rows)
     limit = min(max(reach, _SHORTEST * usual), _LONGEST * usual)
     rows = mapped_rows(begun.design, begun.scales, units, change, limit, kept=False)
@@ -113,7 +113,7 @@ class MomentsRelease:
     """What was released."""
 
     scales: Scales
-    units: StandardUnits  # Of the columns that have a spread.
+    units: StandardUnits  # Of the columns that vary.
     found: ColumnMoments
     parts: tuple[Part, ...]
 
@@ -121,11 +121,11 @@ class MomentsRelease:
 def release_moments(design: Design, allowance: Allowance, max_rows: int) -> MomentsRelease:
     """Spend the allowance on one release of second moments.
 
-    Noisy counts find the scale of each column; noisy second moments find coordinates along which
-    rows have unit spread; rows are counted by their norm, which says where to shorten them; and
-    their second moments get all that is left.
+    Noisy counts give the scale of each column; noisy second moments give coordinates with unit
+    variance; counts of rows by norm give the clipping threshold; the final second moments get all
+    that is left.
 
-    max_rows: rows that a protected unit may give; of units with more, that many are drawn.
+    max_rows: maximum number of rows per unit; units with more are sampled.
 
     Privacy
     -------

@@ -10,29 +10,28 @@ import numpy as np
 from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.second_moments import Mask, Moments
 
-# An entry of what rows are multiplied by is rounding below this share of the largest.  Without it
+# Entries of the map of rows below this share of the largest are rounding errors.  Without it
 # columns that are left out had coefficients of 1e-17.
 _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
 class Whitening:
-    """Coordinates, and what the matrices said beside.  Everything here is public."""
+    """Coordinates, and other results of the matrices.  Everything here is public."""
 
-    # Shape (w, k): standardised rows times it have second moments of about 1 along each coordinate.
+    # Shape (w, k): maps standardised rows to coordinates with second moments of about 1.
     change: Doubles
-    # Shape (w, w - k): combinations of columns in which no spread was told from noise, as long as
-    # would make it just seen; coordinates have nothing of them.  First there are levels without
-    # rows, as far as was told.
+    # Shape (w, w - k): combinations of columns without significant variance, scaled so that it
+    # would just be significant; coordinates are orthogonal to them.  Levels without significant
+    # counts come first.
     unseen: Doubles
     theta: Doubles  # Shape (k,): slopes of the response.
     residual: float  # Mean square of residuals.
     moments: Moments  # Along coordinates, as far as they are known.
-    # Shape (k,): what coordinates are multiplied by where rows are added up: 1, and less for rare
-    # levels.
+    # Shape (k,): factors of coordinates where rows are summed: 1, and less for rare levels.
     sizes: Doubles
-    limit: float = math.inf  # Norm to which rows were shortened, at least.
-    noise: float = 0.0  # Deviation of that in `residual`.
+    limit: float = math.inf  # Rows were clipped at this norm or above.
+    noise: float = 0.0  # Standard deviation of the noise in `residual`.
 
     @property
     def width(self) -> int:
@@ -46,12 +45,12 @@ class Whitening:
 
     @property
     def squares(self) -> float:
-        """Mean squared norm of a row where rows are added up."""
+        """Mean squared norm of a row where rows are summed."""
         return float(self.sizes @ self.sizes)
 
     @property
     def rows(self) -> Doubles:
-        """What standardised rows are multiplied by where they are added up."""
+        """Map of standardised rows to those that are summed."""
         return self.change * self.sizes
 
     def turned(self, by: Doubles) -> Whitening:
@@ -61,16 +60,15 @@ class Whitening:
         )
 
     def without(self, hidden: Doubles, *, centred: bool) -> tuple[Whitening, Doubles]:
-        """Leave out directions that are hidden, and of other coordinates what they have of them.
+        """Leave out hidden directions, and the component of other coordinates along them.
 
-        Noise put it there, and rows say nothing against it; stretched as it is, it would be large
-        in coefficients, and make the few rows long that have any of it.
+        That component is noise which rows do not contradict; scaled up, it would be large in
+        coefficients, and would make the few rows large that have any of it.
 
         hidden: shape (k, h): orthonormal, in coordinates.
-        centred: the first coordinate stands for an intercept.
+        centred: the first coordinate is an intercept.
         Returns the coordinates,
-        and basis: shape (k, k - h): what rows were multiplied by but for that: the orthonormal
-            basis that is nearest to the coordinates.
+        and basis: shape (k, k - h): the orthonormal basis that is nearest to the coordinates.
         """
         weight = (hidden**2).sum(axis=1)
         weight[: int(centred)] = -1.0
@@ -82,7 +80,7 @@ class Whitening:
         change = self.change @ basis
         change -= directions @ (directions.T @ change)
         change[np.abs(change) < _ROUNDING * np.abs(change).max(initial=0.0)] = 0.0
-        # Levels that were not told stay as they are: the others are what they were without them.
+        # Levels without significant counts stay as they are: the others do not contain them.
         unseen = np.column_stack([self.unseen, directions * lengths])
         found = replace(
             self,

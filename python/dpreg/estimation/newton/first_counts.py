@@ -1,4 +1,4 @@
-"""Limits of scores where they begin, from counts of their norms."""
+"""Initial clipping thresholds of scores, from counts of their norms."""
 
 from __future__ import annotations
 
@@ -11,52 +11,53 @@ from dpreg.estimation.newton.row_lengths import RowLengths
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
-# Of norms of scores and of rows, each.
+# Share of the squared mu for counts of norms of scores, and of rows.
 NORMS = 0.02
-# Of norms of scores of a small study.  With limits of 2.5 root mean square norms instead, .42 of
-# intervals for the mean of 1,000 exponential responses covered, for .77 (bench_skewed.py).
+# The same in a small study.  With fixed thresholds of 2.5 root mean square norms instead, .42 of
+# intervals for the mean of 1,000 exponential responses covered instead of .77 (bench_skewed.py).
 _SMALL_NORMS = 0.05
-# Limits are best for tails longer by so many deviations than is expected; in a small study, where
-# counts hide most of them, and of ordered classes, by the second number.  At 0 and 0, .863 of
-# least-squares slopes of 27 real tables were covered, 20,000 rows each, for .877, and .86 of means
-# of 1,000 exponential responses for .90; at .25, .44 of simulated designs met the noise goal of
-# bench_limit.py, for .61.  With the first number .925 and .944 of coefficients of two ordered
-# probits were covered, for .942 and .969 with the second.
+# Thresholds are optimal for tails this many standard deviations heavier than expected; in a small
+# study, where counts miss most of the tail, and for ordered classes, by the second number.  At 0
+# and 0, .863 of least-squares slopes of 27 real tables of 20,000 rows were covered instead of .877,
+# and .86 of means of 1,000 exponential responses instead of .90; at .25, .44 of simulated designs
+# met the noise goal of bench_limit.py instead of .61.  With the first number .925 and .944 of
+# coefficients of two ordered probits were covered, against .942 and .969 with the second.
 _DOUBTED, _DOUBTED_FEW = 0.1, 0.25
-# Residuals have this share of the mean square that second moments have, at least.  Without it
-# errors of 2 of 378 fits were 1/250 of what they are, and 5 coefficients missed by four of them.
-_TOLD = 0.5
-# less so many deviations of the noise in these.  Without it, where regressors explain .98 of the
-# response, noise was taken for residuals that are few and long, limits of 5,000 rows were up to 15
-# root mean square norms, for 4, and errors 1.6 times as long.
-_UNCLEAR = 2.0
-# Limits are no less than is best for rows as long as are seen, of which a share have an event that
-# is this share of that of all: long rows are mostly predicted well.  With half the limit for all of
-# that share, a regressor that was 1 in a tenth of 2,000 rows missed by up to 8 errors, for 4.
+# Least mean square of residuals, as a share of that from second moments.  Without it errors of 2 of
+# 378 fits were 1/250 of their correct size, and 5 coefficients were wrong by more than four errors.
+_LEAST_RESIDUAL_SHARE = 0.5
+# From it this many standard deviations of noise are subtracted.  Without it, where regressors
+# explain .98 of the response, noise looked like a few large residuals: thresholds for 5,000 rows
+# were up to 15 root mean square norms instead of 4, and errors 1.6 times as large.
+_RESIDUAL_NOISE_SD = 2.0
+# Thresholds are at least optimal for the largest norms of rows, with this fraction of the overall
+# share of events: large rows are mostly predicted well.  With half the threshold for the full
+# share, a regressor that was 1 in a tenth of 2,000 rows was wrong by up to 8 errors instead of 4.
 _EVENTS = 0.25
-# and, of few scores of a constant, no more than so many times that of a rare event.  Without it
-# errors of means of 20,000 scores, a tenth of which were long, were 1.9 times those without noise,
-# for 1.5; with 1, .83 of intervals covered where residuals of these were lognormal.
+# For a mean of which few scores are large: largest threshold, as a multiple of the score of a rare
+# event.  Without it errors of means of 20,000 scores, a tenth of which were large, were 1.9 times
+# those without noise instead of 1.5; with 1, .83 of intervals covered for lognormal residuals.
 _RARE_TAIL = 2.0
-# Of amounts, beside many zeros, and of a mean, norms are counted once, unless residuals fall, with
-# the first of these shares and no more than the second of what is left, and limits are best for
-# tails longer by so many deviations.  Counted as others are, .08 of coefficients of 1,000 to 20,000
-# rows, 2 to 30% of which had amounts, were off by more than four errors, for .004; with .5
-# deviations .875 covered, for .907.  Of 388 means of columns of real tables, 1,000 and 2,000 rows
-# of each, .055 and .039 were off by more than four errors, for .021 and .015.
+# For amounts with many zeros, and for a mean, norms are counted once, unless residuals fall.  The
+# count gets the first share of the budget, at most the second share of what is left; thresholds are
+# optimal for tails heavier by the last two numbers, in standard deviations.  Counted like others,
+# .08 of coefficients of 1,000 to 20,000 rows, 2 to 30% of them with amounts, were wrong by more
+# than four errors instead of .004; with .5 deviations .875 covered instead of .907.  Of 388 means
+# of columns of real tables, with 1,000 and 2,000 rows each, .055 and .039 were wrong by more than
+# four errors instead of .021 and .015.
 _ONCE_NORMS, _OF_LEFT, _DOUBTED_AMOUNTS, _DOUBTED_MEAN = 0.1, 0.2, 1.0, 0.5
-# Their tails begin at this share of the usual amount, for most rows are zeros.  With .35 a mean was
-# off by 8 errors, for 5.
-_BEGINS = 0.5
+# Their tails begin at this share of the typical amount, since most rows are zeros.  With .35 a mean
+# was wrong by 8 errors instead of 5.
+_TAIL_START = 0.5
 
 
 def first_norms(
     begun: Standardised, model: Linearised, rows: MappedRows, lengths: RowLengths | None,
     left: float,
 ) -> Limits:  # fmt: skip
-    """Count scores by their norm where they begin; rows are as long as is told, if it is.
+    """Count scores by their norm at the start; `lengths` has counts of rows by norm, if any.
 
-    left: share of the squared mu for that and for scores.
+    left: share of the squared mu for counts and scores.
     """
     share = _SMALL_NORMS if begun.few_rows else NORMS
     mean = model.family.least_squares and not begun.design.terms.regressors
@@ -72,26 +73,26 @@ def first_norms(
             part = _EVENTS * model.share
             events = lengths.limit(noise.share(left - share) * along(width), model.event, part)
             if model.longest < math.inf:
-                # Else a tenth of the rows, three times as long as others, were taken for a tail,
+                # Otherwise a tenth of the rows, three times as large as others, looked like a tail,
                 # and errors were up to 12 times those of least squares.
                 events = min(events, model.event * lengths.top)
             least = max(least, events)
-        # Scores of the rows of a unit add up: with a cap for one row, .88 of the intervals of
+        # Scores of the rows of a unit add up: with the limit for one row, .88 of the intervals for
         # persons with five rows covered, with this .93.
         most = max(noise.rows * model.longest * lengths.top, least)
     elif begun.rare is not None:
         most = noise.rows * _RARE_TAIL * least
     told = far = begins = 0.0
     if model.amounts:
-        begins = _BEGINS * least
+        begins = _TAIL_START * least
     if model.family.least_squares:
-        surely = max(model.squares - _UNCLEAR * model.found.noise, 0.0)
-        told = _TOLD * surely * width * scales.units
+        surely = max(model.squares - _RESIDUAL_NOISE_SD * model.found.noise, 0.0)
+        told = _LEAST_RESIDUAL_SHARE * surely * width * scales.units
         low, high = scales.low[-1] - scales.centre[-1], scales.high[-1] - scales.centre[-1]
         far = float(max(-low, high) / scales.scale[-1]) * model.usual
         if scales.constant[-1]:
-            # Counts hide responses that are few and anywhere.  Without this .25 to .45 of the
-            # coefficients of 2,000 to 20,000 of those, with a regressor, were covered, for .95.
+            # Counts hide a few scattered responses.  Without this .25 to .45 of the coefficients of
+            # 2,000 to 20,000 such responses, with a regressor, were covered instead of .95.
             least = max(least, noise.rows * far)
     doubted = _DOUBTED_FEW if begun.few_rows or begun.aligned else _DOUBTED
     if once:
@@ -106,5 +107,5 @@ def first_norms(
 
 
 def asking(model: Linearised, of: Groups | None) -> Groups | None:
-    """Return groups that ask for limits: of no other responses is the longest residual known."""
+    """Return groups with thresholds of their own: only if the largest residual is known."""
     return of if model.family.name == "binomial" else None

@@ -1,4 +1,4 @@
-"""Rows that share a level, or one of two values of a regressor.  Everything here is public."""
+"""Groups of rows with the same level or binary value.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from dpreg.estimation.newton.norm_tail import best_limit
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.standardised import Standardised
 
-# Rows have this share of the curvature with which scores begin, at least: its logarithm is taken.
-# With 1e-12 .225 of the coefficients of 34 fits had no error, for .216.
+# Least curvature of rows, as a share of that at the start, as its logarithm is taken.  With 1e-12
+# .225 of the coefficients of 34 fits had no error instead of .216.
 _FLATTEST = 1e-4
-# So many limits are looked at, up to the longest score.
+# Size of the grid of thresholds, up to the largest score.
 _LIMITS = 64
-# What is left of a regressor that was seen, of its square: with any, errors of 25 fits were 1.25
-# times as long; and what no length is less than.
-_SEEN, NOTHING = 0.5, 1e-12
+# Least share of a regressor, squared, along estimable directions: with any share, errors of 25 fits
+# were 1.25 times as large; and the least denominator.
+_ESTIMABLE_SHARE, NOTHING = 0.5, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Rows by what they share, as a model has them: those of a level, or of one of two values."""
+    """Groups of rows of a model: those of a level, or of one of two values of a regressor."""
 
     model: Linearised
     white: Doubles  # Shape (z, k): see `Linearised.white`.
-    constant: Doubles  # Shape (z,): mean row of all, with unit second moments.
-    means: Doubles  # Shape (g, z): that of each group, as long as noise in coordinates has made it.
+    constant: Doubles  # Shape (z,): mean of all rows, with unit second moments.
+    means: Doubles  # Shape (g, z): mean row of each group, scaled by noise in coordinates.
     shares: Doubles  # Shape (g,): of all rows.
-    of: Integers  # Shape (g,): groups with one number have all rows together.
-    levels: Flags  # Shape (g,): of a factor; the first of them.
-    pairs: Integers  # Place of the regressor that others are of, two by two.
-    # Shape (e, k): what coordinates are multiplied by to give what each level, and each other
-    # regressor far from its mean, does to linear predictors.
+    of: Integers  # Shape (g,): groups with the same number are a partition of the rows.
+    levels: Flags  # Shape (g,): levels of factors, which come first.
+    pairs: Integers  # Regressor of each pair of the other groups.
+    # Shape (e, k): maps coordinates to effects on linear predictors, of each level and of each
+    # other regressor far from its mean.
     effects: Doubles
     units: float
 
     def average(self, of: Callable[[Doubles], Doubles], theta: Doubles) -> Doubles:
-        """Return the mean of a function of linear predictors over the rows of each, shape (g,)."""
+        """Return the mean of a function of linear predictors by group, shape (g,)."""
         mean, along = self._parts(theta)
         there = (self.means - self.constant) @ along
-        # What others do to predictors: of all rows, what is the same in each group, once a group.
+        # Effects of the other groups on predictors.
         own = np.bincount(self.of, self.shares * there**2)[self.of]
         spread = float(along @ along) - own
         spread = np.minimum(np.sqrt(np.maximum(spread, 0.0)), MOST_SPREAD[self.model.family.link])
@@ -62,10 +62,7 @@ class Groups:
         return np.asarray(np.tensordot(WEIGHTS, of(inside), 1))
 
     def curvature(self, theta: Doubles) -> Doubles:
-        """Return the curvature at coefficients, as it would be were other regressors normal.
-
-        Shape (k, k).
-        """
+        """Return the curvature at coefficients if other regressors were normal, shape (k, k)."""
         mean, along = self._parts(theta)
         spread = max(float(np.linalg.norm(along)), NOTHING)
         predictors = mean + spread * NODES
@@ -83,40 +80,40 @@ class Groups:
         return self.constant / max(float(np.linalg.norm(self.constant)), NOTHING)
 
     def _parts(self, theta: Doubles) -> tuple[float, Doubles]:
-        """Return the mean of linear predictors, and along what they differ from it."""
+        """Return the mean of linear predictors, and deviations from it by direction."""
         across = self.white @ theta
         along = across - float(across @ self._level) * self._level
         return float(across @ self.constant) + self.model.offset, along
 
     def _root_of_shares(self, each: Doubles) -> Doubles:
-        """Return the root of second moments of rows, weighted as each of the groups with two has.
+        """Return a root of the second moments of rows, weighted by group.
 
-        A row has the product of what its groups have: weights are positive, and what rows of two
-        groups have is not counted twice.
+        The weight of a row is the product of those of its groups, so weights are positive, and rows
+        in two groups are not counted twice.
         """
         means, shares = self.means[self.levels], self.shares[self.levels]
         root, logs = np.sqrt(shares), np.log(each)
         mean, usual = float(shares @ each / shares.sum()), float(shares @ logs / shares.sum())
         apart = (means - self.constant) * root[:, None]
-        # Groups that have all of what is common to them count together.  As if no row were in two
-        # groups, 45 of 50 fits with two correlated factors had no errors.
+        # Overlapping groups are combined.  Treated as disjoint, 45 of 50 fits with two correlated
+        # factors had no errors.
         alone = np.asarray(np.linalg.pinv(apart @ apart.T, rcond=NOTHING, hermitian=True))
         parts = alone @ (root * (logs - usual))
         across = np.linalg.pinv(means) @ means
         powers = (means.T * (root * parts)) @ means + (usual - math.log(mean)) * across
         values, vectors = np.linalg.eigh(powers)
-        # No row has less or more, however many groups it is in.  Without it errors of 15 fits were
-        # 1.09 times as long.
+        # Limits for a row, however many groups it is in.  Without them errors of 15 fits were 1.09
+        # times as large.
         values = np.clip(values + math.log(mean), *np.log(self._range))
         return np.asarray((vectors * np.exp(values / 2)) @ vectors.T)
 
     def likely(self, way: Doubles, curvature: Doubles, deviation: Doubles) -> Doubles:
-        """Return the step that is most likely given a noisy score, effects being about 1.
+        """Return the most likely step given a noisy score, for effects of about 1.
 
-        Without it errors of 352 fits were 1.08 times as long, and one coefficient in a hundred of
-        26 levels of 100,000 counts had an error of more than 10^3, for none.
+        Without it errors of 352 fits were 1.08 times as large, and one coefficient in a hundred of
+        26 levels of 100,000 counts had an error above 10^3 instead of none.
 
-        way, shape (k,): the step that the score says.
+        way, shape (k,): the step implied by the score.
         curvature, shape (k, k): of the loss.
         deviation, shape (k,): of the noise in each entry of the score.
         """
@@ -126,10 +123,10 @@ class Groups:
         return np.asarray(np.linalg.lstsq(rows, known, rcond=None)[0])
 
     def limit(self, at: Doubles, mu: float) -> float:
-        """Return the limit that scores of rows of one group ask for, of sums with this mu.
+        """Return the clipping threshold for scores of a group, in sums with this mu.
 
-        Few rows have long scores, and noise hides them in counts of norms.  Without it .912 for
-        .932 of slopes were covered where a regressor was 1 in a tenth of 5,000 rows.
+        Noise hides the few large scores of a group in counts of norms.  Without it .912 of slopes
+        were covered instead of .932 where a regressor was 1 in a tenth of 5,000 rows.
         """
         rows = np.linalg.norm(self.means @ self.white * self.model.found.sizes, axis=1)
         most = self.model.family.most_residual
@@ -146,7 +143,7 @@ class Groups:
 
     @property
     def _range(self) -> Doubles:
-        """Least and largest curvature of a row: at the ends of its predictors, or at 0."""
+        """Return least and largest curvature of a row: at the ends of its predictors, or at 0."""
         low, high = self.model.loss.predictor
         weights = self._weights(np.array([low, np.clip(0.0, low, high), high]))
         least = _FLATTEST * self.model.curved**2
@@ -154,7 +151,7 @@ class Groups:
 
 
 def _indicators(table: LevelTable, units: StandardUnits) -> tuple[Integers, Doubles]:
-    """Return places of coefficients, and what columns are multiplied by to indicate cells."""
+    """Return indices of coefficients, and the map of columns to indicators of cells."""
     used = np.flatnonzero(np.isin(table.places, units.columns))
     places = int(units.intercept) + np.searchsorted(units.columns, table.places[used])
     cells = np.linalg.inv(table.has[np.ix_(used, used)])
@@ -162,23 +159,23 @@ def _indicators(table: LevelTable, units: StandardUnits) -> tuple[Integers, Doub
 
 
 def groups(begun: Standardised, model: Linearised) -> Groups | None:
-    """Return what released numbers say; None: the model has the same curvature everywhere."""
+    """Return the groups implied by released numbers; None if the curvature is constant."""
     if model.white is None:
         return None
     scales, units, terms = begun.scales, begun.telling_units, begun.design.terms
     with_products, first = regressors(terms, units), int(units.intercept)
     values = with_products.two_values(scales, units)
     only = with_products.only_two(scales, units)
-    # Along directions that were not seen rows are alike.
+    # Rows do not vary along hidden directions.
     unseen = np.linalg.svd(model.found.unseen, full_matrices=False)[0]
     seen = np.eye(len(values.means)) - unseen @ unseen.T
-    # Coordinates with unit second moments, times this, are standardised rows.
+    # Maps coordinates with unit second moments to standardised rows.
     back = np.linalg.pinv(seen @ model.found.change @ np.linalg.pinv(model.white)) @ seen
     constant = back[:, 0] if first else np.zeros(len(back))
     constant = constant / max(float(constant @ constant), NOTHING)
     level = constant / max(float(np.linalg.norm(constant)), NOTHING)
     across = np.eye(len(back)) - np.outer(level, level)
-    told = np.diag(seen) > _SEEN if first else np.zeros(len(seen), dtype=bool)
+    told = np.diag(seen) > _ESTIMABLE_SHARE if first else np.zeros(len(seen), dtype=bool)
     tables = [_indicators(table, units) for table in level_tables(terms)]
     factors = [places for places, _ in tables]
     others = np.setdiff1d(np.arange(len(told)), np.concatenate([[], *factors]).astype(int))
@@ -190,16 +187,16 @@ def groups(begun: Standardised, model: Linearised) -> Groups | None:
     for number, (places, cells) in enumerate([*tables, *alone]):
         turn = cells * (sizes[places, None] / sizes[places])
         known = (turn * (seen[np.ix_(places, places)] @ turn)).sum(axis=0)
-        here = (known > _SEEN * (turn**2).sum(axis=0)) & bool(first)
+        here = (known > _ESTIMABLE_SHARE * (turn**2).sum(axis=0)) & bool(first)
         part = (values.shares[1, places] @ cells)[here]
         far = apart[places[here]] * (1 - part)  # from the mean
         part = np.maximum(np.append(part, 1 - part.sum()), NOTHING)
-        # All rows have the same constant.  With what noise says of it, predictors of levels of .002
+        # All rows have the same constant.  With its noisy estimate, predictors of levels with .002
         # of 300,000 rows were wrong by 1, and errors of 36 levels 1.6 times as large.
         own = across @ back[:, places] @ turn[:, here]
         own *= far / np.maximum((own**2).sum(axis=0), NOTHING)
-        # The mean over all is 0; of few rows this is mostly noise, and no longer than that of rows
-        # that have nothing else.
+        # The overall mean is 0; for few rows this is mostly noise, and limited to the norm of rows
+        # that differ in nothing else.
         rest = -(own @ part[:-1]) / part[-1]
         rest /= max(float(np.linalg.norm(rest)) * math.sqrt(part[-1]), 1.0)
         means.append(constant + np.column_stack([own, rest]).T)

@@ -1,10 +1,10 @@
-"""Proportional hazards where scores begin.  Everything here is public.
+"""Proportional hazards at the start of scores.  Everything here is public.
 
-At the root, the sum over events of a function of covariates and time is expected to be its sum over
-who is at risk, weighted by hazards: so second moments over events are the curvature.  A covariate
-less its mean over the events of an interval has curvature 0 with the hazard of that interval.  In
-these coordinates hazards of intervals need not be as precise as hazard ratios, and take little of
-the length of scores.
+At the solution, the expected sum over events of a function of covariates and time equals its sum
+over persons at risk, weighted by hazards, so second moments over events are the curvature.
+Covariates centred at their mean over the events of an interval are orthogonal to the hazard of that
+interval.  In these coordinates hazards of intervals may be less precise than hazard ratios, and
+contribute little to the norm of scores.
 """
 
 from __future__ import annotations
@@ -26,75 +26,75 @@ from dpreg.estimation.releases.accountant import Noisy
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
-# Means over the events of an interval, and second moments over all events, differ from those of
-# records by about so many deviations.  Of 17 simulated designs, 60 runs each: with second moments
-# of events alone, errors of 2,000 persons with 200 events were 1.75 times as long, and beside an
-# indicator that 3% of 5,000 or 20,000 persons have .84 to .93 of intervals covered, for .87 to .99,
-# and up to 9% were blank, for 2%.  With .8 those of 200 events were 1.24 times as long.  With those
-# of records alone .69 of intervals of strong effects covered, for .88, and .78 beside the indicator
-# in one design, for .87; with .2 errors were up to a tenth shorter, and .94 of those of 200 events
-# covered, for .96.
+# Prior standard deviations of the differences between events and records: in means over the events
+# of an interval, and in second moments over all events.  In 17 simulated designs of 60 runs each,
+# with second moments of events alone, errors of 2,000 persons with 200 events were 1.75 times as
+# large; with an indicator of 3% of 5,000 or 20,000 persons .84 to .93 of intervals covered instead
+# of .87 to .99, and up to 9% were blank instead of 2%.  With .8, errors with 200 events were 1.24
+# times as large.  With second moments of records alone .69 of intervals of strong effects covered
+# instead of .88, and .78 instead of .87 with the indicator in one design; with .2 errors were up to
+# a tenth smaller, and .94 of those of 200 events covered instead of .96.
 _MEANS_DIFFER, _MOMENTS_DIFFER = 0.3, 0.4
-# over this share of the study, and strata are so much alike.  Without a drift .916 of the intervals
-# of 96 fits covered, for .927.
+# Share of the study over which these differences drift, and their correlation between strata.
+# Without a drift .916 of the intervals of 96 fits covered instead of .927.
 _DRIFT, _ALIKE = 0.5, 0.5
-# Least curvature along a covariate, as a share of that of all events.  Without it errors beside a
-# hazard ratio of 1/20 for a tenth of 2,000 or 20,000 persons were up to 19 times as long.
+# Least curvature along a covariate, as a share of that of all events.  Without it errors next to a
+# hazard ratio of 1/20 for a tenth of 2,000 or 20,000 persons were up to 19 times as large.
 _LEAST = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Noisy numbers of who leaves, and enters, by stratum and interval."""
+    """Noisy numbers of exits and entries by stratum and interval."""
 
     cells: Doubles  # Shape (strata, K, 3 or 5): see `ExitCounts`.
     deviation: float  # Of the noise in each.
 
     @property
     def events(self) -> Doubles:
-        """Noisy numbers of events, stratum after stratum."""
+        """Noisy numbers of events, stratum by stratum."""
         return np.asarray(self.cells[:, :, 0].ravel())
 
     @property
     def seen(self) -> Doubles:
-        """The same, or as many as a deviation of noise.
+        """The same, at least one standard deviation of noise.
 
-        With one event instead errors of 36 of 88 fits were 1.08 times as long.
+        With at least one event instead, errors of 36 of 88 fits were 1.08 times as large.
         """
         return np.maximum(self.events, max(self.deviation, 1.0))
 
     @property
     def total(self) -> float:
-        """Of events, at least 1."""
+        """Number of events, at least 1."""
         return max(float(self.events.sum()), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Coordinates of rows: covariates, their effects that change, and intervals of strata."""
+    """Coordinates of rows: covariates, time-varying effects, and intervals of strata."""
 
-    # Shape (w, k + cells): what standardised rows are multiplied by: covariates have unit spread
-    # over records, and a row is 1 in its cell and 0 in others.
+    # Shape (w, k + cells): maps standardised rows to covariates with unit variance over records,
+    # and indicators of cells.
     change: Doubles
     unseen: Doubles  # Shape (w, h): see `Whitening`.
     size: int  # k.
-    main: int  # So many of these do not change with time.
-    at: Doubles  # Shape (k,): what is taken off covariates and their effects that change.
-    # Shape (k,): what these are multiplied by where rows are added up: 1, and less for rare levels.
+    main: int  # Number of effects that do not change with time.
+    at: Doubles  # Shape (k,): centres of covariates and time-varying effects.
+    # Shape (k,): their factors where rows are summed: 1, and less for rare levels.
     sizes: Doubles
 
     @property
     def own(self) -> Doubles:
-        """What makes covariates and their effects that change."""
+        """Map to covariates and time-varying effects."""
         return np.ascontiguousarray(self.change[:, : self.size])
 
     @property
     def usual(self) -> float:
-        """Root mean square norm of these where they are added up."""
+        """Root mean square norm of these where rows are summed."""
         return float(np.linalg.norm(self.sizes))
 
     def centred(self, at: Doubles) -> Cells:
-        """Take so much off covariates and their effects that change."""
+        """Subtract this from covariates and time-varying effects."""
         change = self.change.copy()
         change[0, : self.size] -= at
         return replace(self, change=change, at=self.at + at)
@@ -108,12 +108,11 @@ class Cells:
         found: Whitening,
         records: StandardUnits,
     ) -> Cells:
-        """Return those of rows.
+        """Return the coordinates of rows.
 
-        units: of the rows.
-        scales: of the rows.
-        found: of the covariates of records, with their intercept.
-        records: of these.
+        units, scales: of the rows.
+        found: coordinates of the covariates of records, with their intercept.
+        records: units of the records.
         """
         periods = rows.periods
         count, strata, covariates = periods.count, len(rows.strata), len(rows.covariates)
@@ -150,7 +149,7 @@ class Cells:
 
 
 def _indicators(count: int, strata: int) -> Doubles:
-    """Return what the constant, intervals, strata and their products are in each cell."""
+    """Return the values of constant, intervals, strata and their products in each cell."""
     interval = np.tile(np.arange(count), 1 + strata)
     stratum = np.repeat(np.arange(1 + strata), count)
     later = (interval[:, None] == np.arange(1, count)).astype(np.float64)
@@ -168,13 +167,11 @@ def working_hazards(
     terms: Terms,
     scales: Scales,
 ) -> Linearised:
-    """Return where scores begin, in coordinates in which the curvature of an event is 1.
+    """Return the start of scores, in coordinates in which the curvature of an event is 1.
 
-    sums: shape (cells, k): over the events of cells, of the coordinates of `cells` that are no
-        cells.
-    moments: second moments, over all events, of the same coordinates less `cells.at`, and
-        deviations of the noise on their diagonal, of which it is 1 / sqrt 2 elsewhere: each of
-        shape (k, k).
+    sums: shape (cells, k): sums over the events of each cell, of the covariate coordinates.
+    moments: second moments over all events of the same coordinates minus `cells.at`, and standard
+        deviations of their noise (divided by sqrt 2 off the diagonal): each of shape (k, k).
     start: slopes along coordinates, and logarithms of hazards of cells.
     scales: their units are events.
     """
@@ -189,9 +186,9 @@ def working_hazards(
     taken = gain / seen
     taken = taken + taken.T - (taken.T * seen) @ taken
     square = (gram - means.T @ taken @ means) / total
-    # Noise in means is in their squares.  That in `cells.at`, which is their mean, is in all second
-    # moments about it: with it, curvatures of 2,000 persons with 200 events were thought to be 1.3
-    # times as large as they were, and .87 of intervals covered, for .96.
+    # Noise in means enters their squares, and noise in `cells.at`, their mean, enters all second
+    # moments about it: uncorrected, curvatures of 2,000 persons with 200 events were overestimated
+    # by a factor of 1.3, and .87 of intervals covered instead of .96.
     apart = np.eye(len(seen)) - seen[:, None] / total
     of_mean = len(seen) * (noise / total) ** 2
     square += (noise**2 / total * float(np.trace(apart.T @ taken @ apart)) - of_mean) * np.eye(k)
@@ -225,7 +222,7 @@ def working_hazards(
 
 
 def _alike(strata: int, count: int) -> Doubles:
-    """Return the prior covariance of means over the events of cells, which drift with time."""
+    """Return the prior covariance of means over the events of cells, which drift in time."""
     place, stratum = np.tile(np.arange(count), strata), np.repeat(np.arange(strata), count)
     near = np.exp(-np.abs(place[:, None] - place) / (_DRIFT * count))
     same = np.where(stratum[:, None] == stratum, 1.0, _ALIKE)
@@ -233,7 +230,7 @@ def _alike(strata: int, count: int) -> Doubles:
 
 
 def starting_slopes(table: Table, sums: Noisy, cells: Cells) -> tuple[Doubles, Doubles]:
-    """Return slopes along coordinates, and logarithms of hazards of cells where these are 0."""
+    """Return slopes along coordinates, and log hazards of cells at coordinates 0."""
     seen = table.seen
     means = sums.values[:, : cells.main] / seen[:, None]
     slopes, log_hazards = tilted_start(table.cells, means, sums.scale / seen)

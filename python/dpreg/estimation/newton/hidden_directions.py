@@ -1,7 +1,7 @@
-"""Directions in which rows may have no spread, though a matrix with noise says so.  Public.
+"""Directions in which rows may not vary, although a noisy matrix says so.  Public.
 
-Columns may add up to 1 in all rows, as dummies of all levels and shares do; and they may be nearly
-always 0, if no other value was seen.
+Columns may add up to 1 in all rows, as dummies of all levels and shares do, or may be nearly always
+0, if no other value is significant.
 """
 
 from __future__ import annotations
@@ -18,28 +18,27 @@ from dpreg.estimation.newton.second_moments import Moments
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
-# Sums of columns may be 1 where those of their released means are, but for so much.
+# Sums of columns may be 1 if the sums of their released means are, within this tolerance.
 _NEAR = 0.1
-# No more of them are looked at, as many times as there are columns: of many columns all of them
-# would take too much memory.
+# Largest number of such sums, as a multiple of the number of columns, to limit memory.
 _MOST = 4
-# A sum of columns is one of coordinates but for this share of it.
+# A sum of columns is in the span of coordinates, except for at most this share.
 _LEFT_OUT = 1e-6
-# Columns one after another, and two with others between them: the first that is the last.
+# Sums of consecutive columns, and of two columns: index of the first possible end.
 _RUN, _PAIR = 0, 2
-# A direction of which sums of length 1 have so little is rounding.
-_SAME = 1e-8
-# What is divided by is no less.
+# Directions with so small a component of unit sums are rounding errors.
+_ROUNDING_SHARE = 1e-8
+# Least denominator.
 _NOTHING = 1e-300
 
 
 def constant_sums(terms: Terms, scales: Scales, units: StandardUnits) -> Doubles:
     """Return sums that may be 0 in all rows, as combinations of a standardised row.
 
-    They are those of columns from 0 to 1, of two or of more one after another, and the constant,
-    where one of them is nearly always 0: of others nothing is known but what matrices say.  Sums of
-    those too took the errors of 16 indicators of 1,000 rows, each of half of them, from .30 to .50,
-    and .24 had none, for .13.  Levels of a factor are told from each other anyway.
+    They are sums of the constant and of columns between 0 and 1, two or several consecutive ones,
+    if one of these is nearly always 0; others are left to the matrices.  With all sums, errors of
+    16 indicators of half of 1,000 rows grew from .30 to .50, and .24 had none instead of .13.
+    Levels of a factor are known to be distinct.
 
     Returns shape (w, m).
     """
@@ -50,7 +49,7 @@ def constant_sums(terms: Terms, scales: Scales, units: StandardUnits) -> Doubles
     places = np.flatnonzero(own & (low == 0) & (high <= 1))
     known = np.isin(units.columns[places], [*scales.rare.columns, *scales.rare.untold])
     means = scales.centre[units.columns[places]]
-    # How far their means are from 1, and which columns they are of.
+    # Distance of their means from 1, and their columns.
     far, ends = [np.zeros(0)], [np.zeros((0, 3), dtype=np.int64)]
     for first in range(len(places)):
         later = slice(first + 2, None)
@@ -69,12 +68,12 @@ def constant_sums(terms: Terms, scales: Scales, units: StandardUnits) -> Doubles
     return sums
 
 
-def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -> Doubles:
-    """Return the directions of sums in which no spread is seen, with so many deviations of noise.
+def insignificant_sums(sums: Doubles, found: Whitening, measured: Moments, least: float) -> Doubles:
+    """Return the directions of sums without variance of `least` standard deviations of noise.
 
-    Dummies of rare levels are told apart by what is known of them, and then coordinates seem to
-    have a spread along the sum that they do not have: intercept and dummies of six levels of
-    20,000 rows, two of which 2% had, were all given errors, in three of four fits.
+    Dummies of rare levels are distinguished by counts, which makes coordinates seem to vary along a
+    sum that does not vary: in three of four fits the intercept and the dummies of all six levels of
+    20,000 rows, two of them with 2% of the rows, had errors.
 
     measured: by a matrix alone.
     Returns shape (k, h): orthonormal, in coordinates.
@@ -85,24 +84,24 @@ def not_seen(sums: Doubles, found: Whitening, measured: Moments, least: float) -
     along = along / np.linalg.norm(along, axis=0)
     values = (along * (measured.matrix @ along)).sum(axis=0)
     hidden = along[:, values <= least * measured.along(along)]
-    # Some are sums of others: what makes them orthonormal one by one adds directions of rounding.
+    # Some are sums of others, so orthonormalising them one by one would add rounding errors.
     directions, lengths, _ = np.linalg.svd(hidden, full_matrices=False)
-    among = directions[:, lengths > _SAME]
-    # What two of them differ by, as a rare level, may be seen.  Without this such a level was
-    # stretched again and again, and hidden with the sum.
+    among = directions[:, lengths > _ROUNDING_SHARE]
+    # The difference of two sums, such as a rare level, may be significant.  Without this such a
+    # level was rescaled repeatedly, and hidden with the sum.
     among = among @ np.linalg.eigh(among.T @ measured.matrix @ among)[1]
     values = (among * (measured.matrix @ among)).sum(axis=0)
     return np.asarray(among[:, values <= least * measured.along(among)])
 
 
-def untold_columns(scales: Scales, units: StandardUnits) -> Integers:
-    """Return places, in a standardised row, of columns nearly always 0, it seems."""
+def insignificant_columns(scales: Scales, units: StandardUnits) -> Integers:
+    """Return indices in a standardised row of columns that seem to be nearly always 0."""
     untold = np.isin(units.columns, scales.rare.untold)
     return np.asarray(int(units.intercept) + np.flatnonzero(untold))
 
 
 def farthest(scales: Scales, units: StandardUnits, columns: Integers) -> Doubles:
-    """Return how far from 0 values of these columns are told to be, in standard units."""
+    """Return the distance from 0 of values of these columns, in standard units."""
     places = units.columns[columns - int(units.intercept)]
     low, high = scales.low[places], scales.high[places]
     centre, scale = scales.centre[places], scales.scale[places]
@@ -110,9 +109,9 @@ def farthest(scales: Scales, units: StandardUnits, columns: Integers) -> Doubles
 
 
 def unseen(moments: Moments, found: Whitening, columns: Integers, least: float) -> Integers:
-    """Return the coordinates of those columns that are not seen, with so many deviations.
+    """Return the coordinates of columns without variance of `least` standard deviations.
 
-    columns: places in a standardised row, each of which has a coordinate that is mostly its own.
+    columns: indices in a standardised row; each dominates one coordinate.
     """
     own = np.abs(found.change[columns]).argmax(axis=1) if len(columns) else columns
     seen = np.diag(moments.matrix) > least * np.sqrt(np.diag(moments.variance))
@@ -120,13 +119,13 @@ def unseen(moments: Moments, found: Whitening, columns: Integers, least: float) 
 
 
 def shortened(found: Whitening, columns: Integers, far: Doubles, norm: float) -> Whitening:
-    """Make coordinates short in which one of the columns would make rows longer than `norm`.
+    """Scale down coordinates in which one of the columns would make norms of rows exceed `norm`.
 
-    Rows are shortened to that, and what is left of such a column seems to vary less, the longer it
-    makes them.  Without it each matrix made them longer: errors of normal columns of 20,000 rows,
-    beside five that were 1 in 40 to 200 of them, were 15 times those of least squares, for 1.2.
+    Rows are clipped at that norm, so such a column seems to vary less than it does.  Without this
+    each matrix scaled it up further: errors of normal columns of 20,000 rows, next to five
+    indicators of 40 to 200 rows, were 15 times those of least squares instead of 1.2.
 
-    far: of their values, as of `farthest`.
+    far: distances of their values from 0, as from `farthest`.
     """
     reach = (np.abs(found.change[columns]) * far[:, None]).max(axis=0, initial=_NOTHING)
     return replace(found, sizes=np.minimum(found.sizes, norm / reach))

@@ -1,4 +1,4 @@
-"""Levels of factors, and columns that are as these, with what counts of their rows say.
+"""Levels of factors, and columns treated like levels, with counts of their rows.
 
 Everything here is public.
 """
@@ -19,60 +19,60 @@ from dpreg.estimation.newton.second_moments import ALIKE, Mask
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.releases.standardisation import Scales
 
-# A level has rows where their number is so many deviations of its noise: others are left out, and
-# have no standard error.
-_TOLD = 2.5
-# Second moments of a column that is nearly always 0 may be wrong by this share: values are known
-# to a factor of 2, but for those of an indicator.  Without it .74 of the intervals of 22 fits of
-# 3,000 and 8,000 rows with a column of 0 and 3 covered, for .89; with .5, half of the errors of
-# other columns were lost beside three rare ones.
-_ROUGH = 0.25
-# Correlations of a column that is nearly always 0 with others may be so large, as it may say where
-# another is large.  With .1, as other correlations are, slopes of a normal column of 5,000 rows
-# beside one that says which are its upper 5% were off by four errors in .13 of the fits, for .03.
-# And so may those of levels of tables that have a factor in common, as f * g + g * h: without, .88
-# of its coefficients of 20,000 rows covered, for .96.
+# A level is significant if its count is this many standard deviations of noise: others are left
+# out, without a standard error.
+_SIGNIFICANT_SD = 2.5
+# Second moments of a column that is nearly always 0 may be wrong by this share: except for
+# indicators, values are known to a factor of 2.  Without it .74 of the intervals of 22 fits of
+# 3,000 and 8,000 rows with a column of 0 and 3 covered instead of .89; with .5, half of the other
+# columns had no errors next to three rare ones.
+_VALUE_ERROR = 0.25
+# Typical correlation of a column that is nearly always 0 with others, since it may indicate where
+# another is large.  With .1, as for other correlations, slopes of a normal column of 5,000 rows
+# next to the indicator of its upper 5% were wrong by four errors in .13 of the fits instead of .03.
+# The same holds for levels of tables with a common factor, as f * g + g * h: without it, .88 of its
+# coefficients of 20,000 rows covered instead of .96.
 FOLLOWS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class LevelGroup:
-    """Columns that are levels, or as levels are."""
+    """Columns that are levels, or are treated like levels."""
 
     places: Integers
-    turn: Doubles  # Shape (k, k): what indicators about their means are multiplied by.
-    # share, noise, value, mean: shape (k,): of rows, the noise in that, and root mean square and
-    # mean of what columns have in them.
+    turn: Doubles  # Shape (k, k): map of centred indicators.
+    # share, noise, value, mean: shape (k,): share of rows, its noise, and root mean square and mean
+    # of the column in these rows.
     share: Doubles
     noise: Doubles
     value: Doubles
     mean: Doubles
-    joint: Doubles  # Shape (k, k): shares of rows in which two are.
-    joint_noise: float  # Nothing is in two levels of a factor: 0.
+    joint: Doubles  # Shape (k, k): shares of rows in both columns.
+    joint_noise: float  # 0 for levels of a factor, which are disjoint.
 
     @property
     def told(self) -> Mask:
-        """Whether there are rows."""
-        return self.share > _TOLD * self.noise
+        """Whether the number of rows is significant."""
+        return self.share > _SIGNIFICANT_SD * self.noise
 
     @property
     def left_out(self) -> Doubles:
-        """Shares of rows that may have each level that is not told."""
+        """Upper limits of the shares of rows of levels that are not significant."""
         here = self.told
         return np.maximum(self.share[~here], 0.0) + self.noise[~here]
 
     @property
     def rough(self) -> Doubles:
-        """By what share second moments may be wrong because values are not known."""
-        return np.where(self.value == 1, 0.0, _ROUGH)
+        """Relative error of second moments because values are not known."""
+        return np.where(self.value == 1, 0.0, _VALUE_ERROR)
 
     @property
     def moments(self) -> Doubles:
-        """Of the levels that are told, about their means, as far as counts say."""
+        """Centred second moments of significant levels, from counts."""
         part, lean = self.share[self.told], (self.mean / self.value)[self.told]
         joint = self.joint[np.ix_(self.told, self.told)]
         if self.joint_noise:
-            # Values of both signs are as if one sign had nothing to do with the other.
+            # Positive and negative values are assumed to be independent.
             joint = np.where(np.eye(len(part), dtype=bool), joint, joint * np.outer(lean, lean))
         joint = joint - np.outer(part * lean, part * lean)
         if self.joint_noise:
@@ -82,12 +82,12 @@ class LevelGroup:
 
     @property
     def root(self) -> Doubles:
-        """What makes indicators of the levels that are told uncorrelated, and of variance 1."""
+        """Map of indicators of significant levels to uncorrelated ones with variance 1."""
         return symmetric_root(self.moments, centred=False)
 
     @property
     def between(self) -> Doubles:
-        """Twice the variance of errors of second moments of two of them."""
+        """Twice the error variance of products of two of them."""
         part, noise = self.share[self.told], self.noise[self.told]
         doubt = noise / part
         exclusive = np.outer(doubt, doubt) * np.add.outer(part, part) ** 2
@@ -95,12 +95,12 @@ class LevelGroup:
 
     @property
     def beside(self) -> Doubles:
-        """Variance of errors of second moments because values are not known.
+        """Error variance of second moments because values are not known.
 
-        Nor is how values go together in rows that two columns share.  Where they are much alike,
-        coordinates are what is left of that.  With errors of each column alone, .62 and .54 for
-        .82 and .85 of the intervals of two columns with values in the same 5% of rows covered,
-        40 samples of 20,000 rows.
+        The association of values in rows that two columns share is not known either; if it is
+        strong, coordinates are the small remainder.  With errors of each column alone, .62 and .54
+        instead of .82 and .85 of the intervals of two columns with values in the same 5% of rows
+        covered, in 40 samples of 20,000 rows.
         """
         rough = self.rough[self.told]
         if not rough.any():
@@ -114,14 +114,14 @@ class LevelGroup:
 
 
 def level_groups(terms: Terms, scales: Scales) -> Iterator[LevelGroup]:
-    """Yield those of tables of levels, and then columns that are nearly always 0."""
+    """Yield groups of tables of levels, then columns that are nearly always 0."""
     for table in level_tables(terms):
         order = np.argsort(table.places)
         places, has = table.places[order], table.has[np.ix_(order, order)]
         own, one = scales.centre[places], np.ones(len(places))
         noise = own * (1 - own) / scales.spread[places] / np.sqrt(table.added[order])
         indicators = np.linalg.inv(has)
-        turn, share = _without_most(own @ indicators)
+        turn, share = _with_common_reference(own @ indicators)
         yield LevelGroup(places, indicators @ turn, share, noise, one, one, np.diag(share), 0.0)
     rare, together = scales.rare, scales.rare.together
     for of, joint in [
@@ -143,19 +143,19 @@ def level_groups(terms: Terms, scales: Scales) -> Iterator[LevelGroup]:
 
 
 def related(terms: Terms) -> Iterator[tuple[LevelTable, LevelTable]]:
-    """Return tables that have a factor in common, but are not one."""
+    """Return different tables with a common factor."""
     for one, two in itertools.combinations(level_tables(terms), 2):
         if one.factors & two.factors:
             yield one, two
 
 
-def _without_most(share: Doubles) -> tuple[Doubles, Doubles]:
-    """Let the most common level stand for none.
+def _with_common_reference(share: Doubles) -> tuple[Doubles, Doubles]:
+    """Make the most common level the reference.
 
-    A reference that few rows have would make them long in the coordinates of all levels.
+    Rows of a rare reference would be large in the coordinates of all levels.
 
-    Returns turn: shape (k, k): what indicators about their means are multiplied by.
-    and share: shape (k,): of rows, of what they then indicate.
+    Returns turn: shape (k, k): map of centred indicators.
+    and share: shape (k,): share of rows of the new indicators.
     """
     turn, share = np.eye(len(share)), share.copy()
     none, most = max(1 - float(share.sum()), 0.0), int(np.argmax(share))

@@ -1,4 +1,4 @@
-"""What counts of levels say of second moments.  Everything here is public."""
+"""Second moments implied by counts of levels.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -10,61 +10,63 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Integers
 from dpreg.data.design import Terms
 from dpreg.estimation.newton.centred import regressors
-from dpreg.estimation.newton.hidden_directions import untold_columns
+from dpreg.estimation.newton.hidden_directions import insignificant_columns
 from dpreg.estimation.newton.level_groups import FOLLOWS, LevelGroup, level_groups, related
 from dpreg.estimation.newton.second_moments import Mask, Moments
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
-# Of few rows levels are left out if no more than this share of all has them: slopes are as without
-# them.  With any share 5 of 1,528 coefficients of sixteen models with factors, 1,000 rows each, and
-# 14 of 1,017 of 500 rows, were off by more than four errors, for 1 and 0; with none, all of these
-# columns like others, 12 and 5, and .69 and .89 had no error, for .64 and .87.
-# Of others, a single level, if no more have it by a deviation of the noise, which is large where a
-# unit has several rows.  Without it .87 of the intervals of 1,430 persons with seven rows covered,
-# for .97: one in nine was of the sex that was left out, and other coefficients had its effect.  Of
-# all levels, .90 of coefficients beside twelve industries had no error, for .64.
-_LEFT_OUT = 0.1
-# Times that the length of rows is found anew from those of levels.  With one for each coordinate
-# instead, .83 for .96 of the intervals of 5,000 diamonds by cut covered, and .90 for .97 of counts
-# by three factors.
-_AGAIN = 30
-# Second moments of products of levels with another regressor may be wrong by the first share; and
-# the mean of that in a level may be so many of its deviations from that of all.  With .1 for the
-# second, as other correlations are, .894 of the coefficients of a regressor with levels of 89 real
-# tables were covered, for .909.
-_CROSSED, _SHIFTED = 0.5, 0.5
-# In rows with a level that is left out, the mean of another regressor may be so many deviations
-# from that of all, so that a slope has that much of its effect, which is no more than so many
-# deviations of residuals.  Without it .946 for .951 of intervals of sixteen models with factors,
-# 2,000 rows, covered, and 7 for 1 of 5,208 coefficients were off by more than four errors.  With 8
-# for the second, errors of numbers beside 50 states of 20,000 rows were 1.6 times as long.
-_APART, _LARGEST = 0.3, 3.0
+# In small studies insignificant levels are left out if together they have at most this share of the
+# rows: other slopes absorb their effects.  With any share, 5 of 1,528 coefficients of sixteen
+# models with factors, 1,000 rows each, and 14 of 1,017 of 500 rows, were wrong by more than four
+# errors instead of 1 and 0; if none are left out and levels are ordinary columns, 12 and 5, and .69
+# and .89 had no error instead of .64 and .87.
+# In other studies a single level is left out if its share is at most this plus a standard deviation
+# of noise, which is large where a unit has several rows.  Without it .87 of the intervals of 1,430
+# persons with seven rows covered instead of .97: one in nine was of the sex that was left out, and
+# other coefficients absorbed its effect.  For all levels, .90 of coefficients next to twelve
+# industries had no error instead of .64.
+_LEFT_OUT_SHARE = 0.1
+# Iterations for norms of rows by level.  With norm 1 for each coordinate instead, .83 of the
+# intervals of 5,000 diamonds by cut covered instead of .96, and .90 instead of .97 of counts by
+# three factors.
+_ITERATIONS = 30
+# Relative error of second moments of products of levels with a regressor, and typical difference of
+# its mean in a level from the overall mean, in standard deviations.  With .1 for the second, as for
+# other correlations, .894 of the coefficients of a regressor with levels in 89 real tables were
+# covered instead of .909.
+_CROSSED_ERROR, _LEVEL_SHIFT = 0.5, 0.5
+# In rows of a level that is left out, typical difference of the mean of another regressor from the
+# overall mean, in standard deviations, through which its slope absorbs the effect of the level; and
+# the largest such effect, in standard deviations of residuals.  Without it .946 of intervals of
+# sixteen models with factors, 2,000 rows, covered instead of .951, and 7 instead of 1 of 5,208
+# coefficients were wrong by more than four errors.  With 8 for the second, errors of numeric
+# regressors next to 50 states in 20,000 rows were 1.6 times as large.
+_LEFT_OUT_SHIFT, _LARGEST_EFFECT = 0.3, 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Coordinates before any second moment was measured."""
+    """Coordinates before any second moments are released."""
 
-    # Shape (w, k): standardised rows times it have unit second moments, as far as counts of levels
-    # say.
+    # Shape (w, k): maps standardised rows to coordinates with unit second moments, from counts.
     change: Doubles
-    # Shape (w, w - k): levels whose rows were not told from none: what is to coefficients an effect
-    # that has a mean square of 1 in all rows.
+    # Shape (w, w - k): insignificant levels: maps an effect with mean square 1 over all rows to
+    # coefficients.
     unseen: Doubles
     moments: Moments
-    shares: Doubles  # Shape (k,): of the rows of levels; of other coordinates, 1.
+    shares: Doubles  # Shape (k,): shares of rows of levels; 1 for other coordinates.
 
     @property
     def sizes(self) -> Doubles:
-        """Return sizes at which no level makes its rows longer than others are.
+        """Return factors at which rows of rare levels are no larger than others.
 
-        Coordinates are multiplied by them where rows are added up.  Rows are shortened by their
-        norm: were coordinates of a level of one row in a thousand as long as those of others, its
-        rows would lose what they have, or limits and noise be wide for all.
+        Coordinates are multiplied by them where rows are summed.  Rows are clipped by norm: if the
+        coordinate of a level with one row in a thousand had full scale, its rows would be clipped,
+        or thresholds and noise would be large for all.
         """
         sizes = np.ones(len(self.shares))
-        for _ in range(_AGAIN):
+        for _ in range(_ITERATIONS):
             usual = float(sizes @ sizes)
             sizes = np.sqrt(np.minimum(1.0, usual * self.shares))
         return sizes
@@ -72,8 +74,8 @@ class Beginning:
     def of_blocks(self, turn: Doubles) -> Beginning:
         """Return coordinates of rows that have these columns in several blocks.
 
-        turn: shape (m, m): blocks of levels times it have unit second moments, about; others are
-            measured as they are.
+        turn: shape (m, m): maps blocks of levels to unit second moments, approximately; others are
+            measured unchanged.
         """
         count, own = len(turn), self.moments.of_levels()
         across = own.variance + np.diag(np.diag(own.variance))
@@ -91,10 +93,10 @@ class Beginning:
         )
 
     def beside(self, size: float, turn: Doubles) -> Beginning:
-        """Return coordinates of rows that have these columns but the intercept, and others.
+        """Return coordinates of rows that have these columns without the intercept, and others.
 
-        size: what columns are multiplied by to have unit second moments, about.
-        turn: shape (m, m): others times it have unit second moments, about, which are measured.
+        size: factor that gives columns approximate unit second moments.
+        turn: shape (m, m): maps the others to approximate unit second moments, to be measured.
         """
         own, k, others = self.moments.of_levels(), len(self.shares) - 1, len(turn)
         change = np.zeros((len(self.change) - 1 + others, k + others))
@@ -113,40 +115,41 @@ def beginning(
 ) -> Beginning:
     """Return coordinates in which levels have unit second moments.
 
-    scales: released, with the shares of rows of levels for their centres.
-    small: there are few rows.  Factors many rows of which may have levels that are not told are
-        columns like others.
-    counted: False: rows of levels were not counted, and they are columns like others.
+    scales: released; centres of levels are their shares of rows.
+    small: there are few rows.  Factors of which many rows may have insignificant levels are then
+        ordinary columns.
+    counted: False: rows of levels were not counted, and levels are ordinary columns.
     """
     width, first = units.width, int(units.intercept)
     found = regressors(terms, units)
     rows, change, variance = found.rows, found.rows.copy(), np.full((width, width), np.inf)
     shares, unseen = np.ones(width), list[Doubles]()
     told: Mask = np.ones(width, dtype=bool)
-    groups = _used(terms, scales, units, small=small) if counted else ()
+    groups = _groups_as_levels(terms, scales, units, small=small) if counted else ()
     for at, group in groups:
         turn, share, here = group.turn, group.share, group.told
         scale = (units.scale[at - first] / group.value)[:, None]
         left_out, part, noise = scale * turn[:, ~here], share[here], group.noise[here]
-        # Rows that are left out are as others are on average, and not as the most common level:
-        # slopes missed by seven errors where one row in a hundred was.
+        # Rows of levels that are left out get the average effect, not that of the most common
+        # level: with the latter, slopes were wrong by seven errors where one row in a hundred was
+        # left out.
         taken = scale * turn[:, here] + np.outer(left_out.sum(axis=1), part)
-        # What is left in as many rows as may have one, its effect may explain.  With an effect of
-        # the size of residuals, 7 for 5 of 3,472 coefficients of sixteen models with factors, 2,000
-        # rows of each, were off by more than four errors.
+        # The effect of a level may explain all residuals in as many rows as it may have.  With an
+        # effect of the size of residuals, 7 instead of 5 of 3,472 coefficients of sixteen models
+        # with factors, 2,000 rows each, were wrong by more than four errors.
         few = np.sqrt(group.left_out)
         turned, doubt, beside = taken @ group.root, noise / part, group.beside
         sets = [(at, 0.0)]
         for of, products in found.crossed:
             if np.array_equal(of, group.places):
-                sets.append((products, _CROSSED))
+                sets.append((products, _CROSSED_ERROR))
         for places, rough in sets:
             kept, told[places] = places[here], here
             change[:, kept] = rows[:, places] @ turned
             variance[np.ix_(kept, kept)] = group.between + beside
             variance[kept, kept] = doubt**2 + rough**2 + np.diag(beside)
             if places is not at:
-                variance[kept, at[here]] = variance[at[here], kept] = 2 * _SHIFTED**2
+                variance[kept, at[here]] = variance[at[here], kept] = 2 * _LEVEL_SHIFT**2
             shares[kept] = part
             unseen.append(rows[:, places] @ left_out / few)
         kept = at[here]
@@ -162,16 +165,16 @@ def beginning(
     variance = variance[np.ix_(told, told)]
     levels = np.isfinite(np.diag(variance))
     if not small:
-        levels |= np.isin(np.flatnonzero(told), untold_columns(scales, units))
+        levels |= np.isin(np.flatnonzero(told), insignificant_columns(scales, units))
     moments = Moments(np.eye(len(variance)), variance, levels)
     nothing = np.zeros((width, 0))
     return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])
 
 
-def _used(
+def _groups_as_levels(
     terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
 ) -> Iterator[tuple[Integers, LevelGroup]]:
-    """Yield groups of levels that are taken for such, with the places of their coefficients."""
+    """Yield groups of columns treated as levels, with the indices of their coefficients."""
     first = int(units.intercept)
     for group in level_groups(terms, scales) if first and terms.weight is None else ():
         at = first + np.flatnonzero(np.isin(units.columns, group.places))
@@ -182,19 +185,19 @@ def _used(
 
 
 def beside_left_out(terms: Terms, scales: Scales, units: StandardUnits, *, small: bool) -> Doubles:
-    """Return what slopes may have of the effects of levels that are left out.
+    """Return the part of effects of left-out levels that slopes may absorb.
 
-    Returns, shape (w, m): what that is to coefficients, as `Beginning.unseen`.
+    Returns, shape (w, m): in coefficients, as `Beginning.unseen`.
     """
     others, share = np.arange(units.width) >= int(units.intercept), 0.0
-    for at, group in _used(terms, scales, units, small=small):
+    for at, group in _groups_as_levels(terms, scales, units, small=small):
         others[at] = False
-        share += float(np.minimum(group.left_out, (_LARGEST * group.left_out) ** 2).sum())
-    return np.asarray(_APART * np.sqrt(share) * regressors(terms, units).rows[:, others])
+        share += float(np.minimum(group.left_out, (_LARGEST_EFFECT * group.left_out) ** 2).sum())
+    return np.asarray(_LEFT_OUT_SHIFT * np.sqrt(share) * regressors(terms, units).rows[:, others])
 
 
 def _has_many(share: Doubles, noise: Doubles, small: bool) -> bool:
-    """Whether many rows may have levels with these shares, which were not told."""
+    """Whether many rows may have the insignificant levels with these shares."""
     if small:
-        return bool(share.sum() > _LEFT_OUT)
-    return len(share) == 1 and bool(share[0] + noise[0] > _LEFT_OUT)
+        return bool(share.sum() > _LEFT_OUT_SHARE)
+    return len(share) == 1 and bool(share[0] + noise[0] > _LEFT_OUT_SHARE)

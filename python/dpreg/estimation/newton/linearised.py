@@ -1,4 +1,4 @@
-"""A family where scores begin: start, curvature and size of scores.  Everything here is public."""
+"""Start, curvature and size of scores of a family.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -24,44 +24,43 @@ from dpreg.estimation.releases.standardisation import Scales
 # For integrals over a normal variable.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-# Linear predictors at the start have no larger deviation than this, by link, and are no farther.
+# Largest standard deviation of linear predictors at the start, by link.
 MOST_SPREAD = {"logit": 3.0, "probit": 1.8, "cloglog": 1.8, "log": 1.5}
-# Their mean is within this of 0.
+# Largest absolute value of their mean.
 _MOST_PREDICTOR = 30.0
-# No regressor moves them by more.  Without it errors of 29 fits were 1.12 times as long.
+# Largest effect of a regressor on them.  Without it errors of 29 fits were 1.12 times as large.
 _MOST_EFFECT = {"logit": 3.0, "probit": 2.0, "cloglog": 2.0, "log": 1.0}
-# A mean count below this is that of `column_scales`.  With that of all counts, errors where means
-# were 1.5 and 4 were 1.04 and 1.07 times as long.
+# Mean counts below this are taken from `column_scales`.  If all are, errors for means 1.5 and 4
+# were 1.04 and 1.07 times as large.
 _EVENTS = 0.69
-# Residuals are at least this, squared, in deviations of the response.  With 1e-6, 21 of 450 fits of
-# quantiles that explain .93 of the response had no curvature left, and were declined.
+# Least squared residual, in variances of the response.  With 1e-6, 21 of 450 fits of quantiles that
+# explain .93 of the response had no curvature left, and were declined.
 LEAST_RESIDUAL = 0.02
-# No response but counts has a smaller variance than this, over that of its family.  Where counts
-# may have one too, errors of counts with mean .8 were 1.1 times as long.
+# Least dispersion, except for counts.  If counts may have it too, errors of counts with mean .8
+# were 1.1 times as large.
 _LEAST_DISPERSION = 1e-4
-# Without an intercept coordinates have a constant where they explain more than this of 1, in mean
-# square.
+# Without an intercept, coordinates contain a constant if they explain more than this share of 1, in
+# mean square.
 _NEARLY = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Linearised:
-    """What is expected of scores where they begin."""
+    """Expected properties of scores at the start."""
 
-    # Coordinates in which the curvature of a row is about 1, and where scores begin.
+    # Coordinates in which the curvature of a row is about 1, and the starting point.
     found: Whitening
     family: Family
     loss: RowLoss = SQUARED
     squares: float = 1.0  # Mean square of an entry of the score of a row.
-    # event, share: residual of a rare event, and the share of rows that have one; 0: there are
-    # none.
+    # event, share: residual of a rare event, and share of rows with one; 0: none.
     event: float = 0.0
     share: float = 1.0
-    amounts: bool = False  # Residuals of rare events are of any size, and that is the usual one.
-    # Root mean square of the curvature of a row, over its predictor; coordinates of rows are longer
-    # by its inverse.
+    amounts: bool = False  # Residuals of rare events vary, and `event` is typical.
+    # Root mean square of the curvature of a row by its predictor; coordinates of rows are divided
+    # by it.
     curved: float = 1.0
-    most: float = 1.0  # The largest curvature of a row, over the mean.
+    most: float = 1.0  # Largest curvature of a row, relative to the mean.
     # What a standard deviation of the response is worth in the linear predictor.
     scale: float = 1.0
     # What coordinates are multiplied by to give those in which rows have unit second moments; None:
@@ -110,7 +109,7 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     level = constant / length
     across = found.theta - float(found.theta @ level) * level
     energy = float(across @ across)
-    # Noise on the diagonal is that of an entry times the root of 2; levels have less.
+    # Noise on the diagonal is sqrt 2 times that of other entries; levels have less.
     noise = float(np.diag(found.moments.variance)[~found.levels].sum()) / 2
     across = across * math.sqrt(max(1 - noise / energy, 0.0)) if energy > 0 else across
     if family.level is not None:
@@ -127,7 +126,7 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     along = slopes / max(size, np.finfo(float).tiny)
     own = regressors(terms, units)
     effects = own.two_values(scales, units).farther[:, None] * own.slopes(found.change)
-    # Regressors are no normal ones, and a level of few rows may have all events.
+    # Regressors are not normal, and a rare level may have all events.
     most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
     spread = min(spread, most)
     centre = _expected(family, mean if known else None, spread)[0]
@@ -169,10 +168,10 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
 
 
 def constant_row(scales: Scales, units: StandardUnits, found: Whitening) -> Doubles:
-    """Return what coordinates are multiplied by to give 1 in all rows, or nearly so; 0: nothing.
+    """Return the combination of coordinates that is nearly 1 in all rows; 0 if there is none.
 
-    Without an intercept that is told from the means of columns: begun at odds of 1, one of eight
-    fits of 20,000 rows with 4% of events and a dummy for each level missed by 5.9 errors.
+    Without an intercept it is found from the means of columns: starting at odds of 1, one of eight
+    fits of 20,000 rows with 4% of events and a dummy for each level was wrong by 5.9 errors.
     """
     if units.intercept:
         first = np.eye(len(found.change))[0]
@@ -193,8 +192,8 @@ def _quantile(
     density = math.exp(-(place**2) / 2) / math.sqrt(2 * math.pi) / residual
     level = float(found.theta @ constant) + place * residual
     theta = across + level * constant
-    # In units of the residuals: of the response, the intercept of a level of .9 with a residual of
-    # .27 was off by 15 errors in 50,000 rows.
+    # In units of the residuals: in units of the response, the intercept at level .9 with residuals
+    # of .27 was wrong by 15 errors in 50,000 rows.
     loss = loss_of(family, scales)
     loss = replace(loss, bandwidth=loss.bandwidth * residual)
     variance = family.level * (1 - family.level)
@@ -213,12 +212,12 @@ def _quantile(
 
 
 def most_of_quantile(loss: RowLoss, density: float) -> float:
-    """Return `Linearised.most` where residuals have this density."""
+    """Return `Linearised.most` for residuals with this density."""
     return max(0.25 / loss.bandwidth / density, 1.0)
 
 
 def _longest(terms: Terms) -> float:
-    """Return what no residual exceeds; with weights, which multiply it, that is not known."""
+    """Return the largest residual; with weights, which multiply it, it is not known."""
     return math.inf if terms.weight is not None else terms.family.most_residual
 
 
@@ -229,10 +228,10 @@ def _inside(mean: float, scales: Scales) -> float:
 
 
 def _dispersion(family: Family, predictors: Doubles, residual: float) -> float:
-    """Return the variance of responses over that of the family; counts may vary more than it says.
+    """Return the dispersion: variance of responses relative to that of the family.
 
     predictors: at the nodes.
-    residual: mean square of what least squares leaves of the response.
+    residual: mean squared least-squares residual.
     """
     if family.link != "log":
         return 1.0
@@ -248,7 +247,7 @@ def _most_curved(family: Family, predictor: float, dispersion: float) -> float:
 
 
 def _start(family: Family, mean: float | None, slope: float) -> tuple[float, float]:
-    """Return centre and deviation of normal predictors with this mean response and covariance.
+    """Return mean and standard deviation of normal predictors with this mean and covariance.
 
     Without a mean response there is no intercept, and the centre is 0.
     """
@@ -261,7 +260,7 @@ def _start(family: Family, mean: float | None, slope: float) -> tuple[float, flo
 
 
 def _expected(family: Family, mean: float | None, spread: float) -> tuple[float, float]:
-    """Return the centre of predictors with this mean response, and the mean slope there."""
+    """Return the mean of predictors with this mean response, and the mean slope there."""
     centre = 0.0
     if mean is not None:
         centre = _root(
@@ -273,7 +272,7 @@ def _expected(family: Family, mean: float | None, spread: float) -> tuple[float,
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a rising function is 0, or the end that is nearest; one that is no number."""
+    """Return the root of an increasing function, or the nearest end; `low` if it is NaN."""
     for end, beyond in ((low, rising(low) < 0), (high, rising(high) > 0)):
         if not beyond:
             return end
@@ -284,8 +283,8 @@ def normal_curvature(weights: Doubles, level: Doubles, along: Doubles) -> Double
     """Return the curvature of rows with unit second moments that are normal along a direction.
 
     weights: of predictors at the nodes.
-    level, along: shape (w,): the direction of the intercept, of length 1, or 0, and that of
-        predictors: 1, or less where others do the rest of what these do to them.
+    level, along: shape (w,): unit vector of the intercept, or 0, and that of predictors, shorter
+        than 1 if other directions explain part of them.
     """
     zero, one, two = (float(WEIGHTS @ (weights * NODES**k)) for k in range(3))
     turn = np.outer(level, along)

@@ -1,4 +1,4 @@
-"""Coefficients as the root of noisy scores, each of which costs as little as it may."""
+"""Solve noisy score equations; each score gets as little budget as possible."""
 
 from __future__ import annotations
 
@@ -11,43 +11,42 @@ from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.rounds import Rounds
 from dpreg.estimation.releases.accountant import share_for
 
-# Where the curvature is known; the first score costs this share.
+# Maximum number of scores if the curvature is known, and the share of the first.
 MOST_KNOWN, _FIRST_KNOWN = 8, 0.12
-# with noise that need be no less than this share of the sampling error; and the last one gets so
-# much of all.  Neither matters up to eps = 3 (0 and 13 of 96 fits were others).  At eps = 200 the
-# error of a slope that is not loglinear was 1.07 times as long without the first, and there was
-# none without the second.
-_QUIET_KNOWN, _LAST_KNOWN = 0.2, 0.6
-# Hazards are wrong by so many sampling errors where they begin, and their logarithms by no more
-# than the second; nor do slopes of a deviation of events change by more in a step.  Without it
-# errors of 96 fits were 1.08 times as long.
+# Its noise need not be below this share of the sampling error; and the share of the last score.
+# Neither matters up to eps = 3 (0 and 13 of 96 fits changed).  At eps = 200 the error of a slope
+# that is not loglinear was 1.07 times as large without the first, and missing without the second.
+_LEAST_NOISE_KNOWN, _LAST_KNOWN = 0.2, 0.6
+# Errors of hazards at the start, in sampling errors, and the largest error of log hazards; it also
+# limits steps of slopes per standard deviation over events.  Without it errors of 96 fits were 1.08
+# times as large.
 _DOUBT_KNOWN, _REACH_KNOWN = 5.0, 1.0
-# Norms are counted for this share.
+# Share of the budget for counts of norms.
 _NORMS = 0.03
-# They are counted once more while noise in coefficients is more than this share of the variance of
-# residuals, unless limits are no more than they must be; not of amounts or a mean (`Limits.once`),
-# unless residuals fell: limits of each count would lead to another root.  With one count even then,
-# errors of 14 such fits were 2.7 times those of least squares, for 2.3.
-_LOUD = 0.2
-# And while limits are more than so many root mean square norms: rows of a rare level may be all
-# that makes them so, until its coefficient is found.  Without it errors of 93 of 378 fits were 1.07
-# times as long.
+# They are counted again while noise in coefficients exceeds this share of the variance of
+# residuals, unless thresholds are minimal; for amounts or a mean (`Limits.once`) only if residuals
+# fell, since each threshold would lead to another solution.  With one count even then, errors of 14
+# such fits were 2.7 times those of least squares instead of 2.3.
+_NOISY_SHARE = 0.2
+# They are also counted again while thresholds exceed this many root mean square norms: the reason
+# may be rows of a rare level, until its coefficient is estimated.  Without it errors of 93 of 378
+# fits were 1.07 times as large.
 _MANY_NORMS = 12.0
-# Such limits are counted for this share, as few scores are long: with `_NORMS` limits of two
-# lognormal columns of 20,000 rows had 2.3 times the noise of the limit, for 1.3, and .942 of named
-# coefficients of 15 real tables covered, for .948.
+# Share of these counts, as few scores are large: with `_NORMS` thresholds of two lognormal columns
+# of 20,000 rows had 2.3 times the noise of the limit instead of 1.3, and .942 of named coefficients
+# of 15 real tables covered instead of .948.
 _FAR_NORMS = 0.1
-# Norms are not counted again where no more than this is left: without it nothing was for scores in
-# two of 378 fits.
-_ENOUGH = 0.06
-# Each score but the last costs this share of what is left; of two, the first.
+# Norms are not counted again if no more than this is left: without it nothing was left for scores
+# in two of 378 fits.
+_LEAST_LEFT = 0.06
+# Share of what is left for each score except the last, and for the first of two.
 _ROUND, _FIRST_OF_TWO = 0.2, 0.35
 
 
 def newton(rounds: Rounds, share: float) -> None:
-    """Release scores until the last of them, with all that is left, is near the root.
+    """Release scores until the last of them, with all that is left, is near the solution.
 
-    share: of the squared mu, for all of it.
+    share: share of the squared mu for all of this.
 
     Privacy
     -------
@@ -57,11 +56,11 @@ def newton(rounds: Rounds, share: float) -> None:
     left, once = share, rounds.limits.once
     again = not once
     for number in itertools.count(len(rounds.path.observations)):
-        enough = left > _ENOUGH and rounds.steps_left > 1
+        enough = left > _LEAST_LEFT and rounds.steps_left > 1
         if number > 0 and enough and (again or rounds.fallen):
             far = rounds.limits.more_than(_MANY_NORMS) and not once
             cost = min(_FAR_NORMS, left / 4) if far else _NORMS
-            loud, left = rounds.noisy(_LOUD), left - cost
+            loud, left = rounds.noisy(_NOISY_SHARE), left - cost
             label = f"norms of scores after round {number}"
             rounds.count(cost, left, label)
             ruled = rounds.limits.limit <= rounds.limits.narrowest
@@ -82,15 +81,15 @@ def newton(rounds: Rounds, share: float) -> None:
 
 
 def first_score(rounds: Rounds, left: float) -> None:
-    """Release a score where the curvature is not known yet; `left` is what all scores have."""
+    """Release a score before the curvature is known; `left` is the share of all scores."""
     share = rounds.first(rounds.limits.usual, left)
     rounds.go(rounds.limits.usual, share, last=False)
 
 
 def newton_known(rounds: Rounds, share: float) -> None:
-    """Release scores with one limit, as `newton`, until the last of them is near the root."""
+    """Release scores with one threshold, as `newton`, until the last is near the solution."""
     left, limit, path = share, rounds.limits.limit, rounds.path
-    quiet = share_for(rounds.noise, limit, _QUIET_KNOWN * math.sqrt(rounds.units))
+    quiet = share_for(rounds.noise, limit, _LEAST_NOISE_KNOWN * math.sqrt(rounds.units))
     for number in range(MOST_KNOWN):
         near = rounds.near(rounds.deviation(limit, left))
         last = number + 1 == MOST_KNOWN or near or left < _LAST_KNOWN * share
@@ -103,7 +102,7 @@ def newton_known(rounds: Rounds, share: float) -> None:
 
 
 def _damped(rounds: Rounds) -> Doubles:
-    """Return where to take a score: hazards begin near the root, and noise in them is large."""
+    """Return the point of the next score: hazards start near the solution, with large noise."""
     path, found = rounds.path, rounds.model.found
     if not path.observations:
         return path.theta

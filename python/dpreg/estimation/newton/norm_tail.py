@@ -1,4 +1,4 @@
-"""How norms go on beyond what noisy counts show.  Everything here is public."""
+"""The tail of norms beyond what noisy counts show.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from dpreg.base.arrays import Doubles, Flags, Integers
 
 Edges = Integers
 
-# Bins are half octaves from so many octaves below the typical norm; above it they grow wider, as
-# few units are there: an outlying cluster of 100 units is 2 deviations of noise over half octaves,
-# and 5 over wide bins.  Without wide bins limits of lognormal rows are three times as wide.
+# Bins are half octaves from this many octaves below the typical norm; above it they grow wider, as
+# units are few there: an outlying cluster of 100 units has 2 standard deviations of noise over half
+# octaves, and 5 over wide bins.  Without wide bins thresholds of lognormal rows are three times as
+# large.
 _BELOW, _WIDER = 6, (1, 1, 2, 2)
-# The tail begins where so many of the units that are seen are below; and a bin is seen with so
-# many deviations of its noise.
+# The tail begins above this share of the units in significant bins; a bin is significant with this
+# many standard deviations of its noise.
 _BULK, SEEN = 0.7, 3.0
-# and so many to be one by itself, apart from all shapes, as the rows of a rare level are before
-# its coefficient is found, and responses of 1 among zeros.  Without it one of 17 fits that it moved
-# was off by 6.5 errors, for 2.2.
+# The same for a separate cluster, outside all shapes, such as the rows of a rare level before its
+# coefficient is estimated, or ones among zeros.  Without it one of 17 fits that it changed was
+# wrong by 6.5 errors instead of 2.2.
 ALONE = 4.0
-# Half octaves of the tail, in so many fine steps each.
+# Half octaves of the tail, and fine steps in each.
 _HALVES, _STEPS = 44, 8
-# So many steps are always looked at together: a sum over shapes has the same bits, however few.
+# Steps are processed in lanes of this size, so that sums over shapes have the same bits.
 _LANES = 32
-# No unit is farther out than so many times where the tail begins; without an end, limits of real
-# tables with a few outliers run away.
+# Largest norm, as a multiple of the beginning of the tail; without an end, thresholds of real
+# tables with a few outliers diverge.
 _FARTHEST = 256.0
-# Shapes are left out that are as unlikely, and half of the time is saved: what norms exceed a limit
-# by changes by less than 1e-9 of the most.
+# Less likely shapes are left out, which saves half of the time: the excess of norms over a
+# threshold changes by less than 1e-9 of the largest.
 _UNLIKELY = 1e-12
-# Counts differ from those of the shape that is nearest by about this share.  With .05 and .03
-# limits of 24 kinds of rows, 5,000 to 100,000 of each, were 1.44 and 1.55 times the best, for 1.32.
-_DIFFERENT = 0.1
-# The limit is where noise, and this share of what clipping takes off all norms together, are least
-# in mean square.
-_ONE_SIDED = 0.7
-# Number of units beyond a limit, at most and at least: by so many deviations of the noise.  At
-# least by 2 too, 6 of 32 fits of ten simulated designs that said so had clipped fewer than 10 rows,
-# for 0 of 9.
+# Relative difference of counts from those of the nearest shape.  With .05 and .03 thresholds of 24
+# kinds of rows, 5,000 to 100,000 of each, were 1.44 and 1.55 times the optimum instead of 1.32.
+_SHAPE_ERROR = 0.1
+# The threshold minimises the mean square of noise and this share of the total clipped from norms.
+_BIAS_SHARE = 0.7
+# Standard deviations of noise for the upper and lower limit of the number of units beyond a
+# threshold.  With 2 for the lower limit, 6 of 32 fits of ten simulated designs that reported
+# clipping had clipped fewer than 10 rows, instead of 0 of 9.
 _MOST_DEVIATIONS, _LEAST_DEVIATIONS = 2.0, 3.0
 
 
 def bins_around(norm: float, octaves: int) -> Edges:
-    """Return where bins of norms begin, in half octaves of `_core.LEAST_SCORE_BIN`.
+    """Return the starts of bins of norms, in half octaves of `_core.LEAST_SCORE_BIN`.
 
-    norm: the typical one.
-    octaves: bins are half octaves up to so many octaves above it.
+    norm: the typical norm.
+    octaves: bins are half octaves up to this many octaves above it.
     """
     typical = round(2 * math.log2(norm)) - _core.LEAST_SCORE_BIN
     fine = np.arange(typical - 2 * _BELOW, typical + 2 * octaves)
@@ -61,20 +61,20 @@ def bins_around(norm: float, octaves: int) -> Edges:
 
 @dataclass(frozen=True, slots=True)
 class ScoreCut:
-    """What a limit takes off the scores of units, as noisy counts have it."""
+    """The effect of a clipping threshold on scores of units, from noisy counts."""
 
-    # units, surely: so many have a longer score, at most and at least, by two and by three
+    # units, surely: upper and lower limit of the number of clipped units, by two and three standard
     # deviations of the noise.
     units: float
     surely: float
-    # What their norms exceed the limit by, added up: a standard deviation over shapes above what is
-    # expected.
+    # Total excess of their norms over the threshold: expected value plus a standard deviation over
+    # shapes.
     excess: float
 
 
 @dataclass(frozen=True, slots=True)
 class ClearBins:
-    """Bins of norms that are seen by themselves."""
+    """Bins of norms that are significant by themselves."""
 
     units: float
     squares: float
@@ -82,19 +82,19 @@ class ClearBins:
 
 
 class NormTail:
-    """What goes on beyond a norm, as a mean over shapes of tails that fit noisy counts.
+    """The tail beyond a norm, as a posterior mean over shapes given noisy counts.
 
-    counts: shape (bins,): noisy numbers of units by their norm.
-    starts: shape (bins,): as of `bins_around`; the last bin has no end.
-    deviation: of the noise in each.
-    least: the tail begins no nearer.
-    most: no norm is larger.  Without it scores of 20,000 rows of events, one regressor of which was
-        1 in a tenth, were said to be clipped by 30 to 51 errors in 4 of 14 fits.
+    counts: shape (bins,): noisy numbers of units by norm.
+    starts: shape (bins,): as from `bins_around`; the last bin has no end.
+    deviation: of the noise in each count.
+    least: least norm at which the tail begins.
+    most: largest norm.  Without it clipping effects of 30 to 51 errors were reported in 4 of 14
+        fits to 20,000 binary responses with a regressor that was 1 in a tenth.
 
     Attributes
     ----------
     root_mean_square, squares : float
-        Of the norms, and the sum of all squares.
+        Root mean square of the norms, and the sum of their squares.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class NormTail:
         self._counts, self._starts, self._deviation = counts, starts, deviation
         clear = _seen(counts, deviation)
         if clear[0] >= _BULK * clear.sum():
-            # Most rows have no score, as their columns are 0, and there is no intercept.  Without
-            # it .05 of intervals for a slope on a column that is 1 in 200 of 2,000 rows covered.
+            # Most rows have score 0, as their columns are 0 and there is no intercept.  Without it
+            # .05 of intervals covered for a slope on a column that is 1 in 200 of 2,000 rows.
             clear = np.append(0.0, _seen(counts[1:], deviation))
         first = int(np.argmax(np.cumsum(clear) >= _BULK * clear.sum()))
         near = np.array([norm_of(float(k)) for k in starts]) <= least
@@ -124,11 +124,11 @@ class NormTail:
         seen, squares = shares * tail, shares**2
         for _ in range(3):
             expected = units[:, None] * shares
-            variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
+            variance = deviation**2 + (_SHAPE_ERROR * expected) ** 2 + expected
             fitted = (seen / variance).sum(axis=1)
             units = np.maximum(fitted / (squares / variance).sum(axis=1), deviation)
         expected = units[:, None] * shares
-        variance = deviation**2 + (_DIFFERENT * expected) ** 2 + expected
+        variance = deviation**2 + (_SHAPE_ERROR * expected) ** 2 + expected
         fit = ((tail - expected) ** 2 / variance + np.log(variance / deviation**2)).sum(axis=1)
         weights = np.exp(prior - fit / 2 - np.max(prior - fit / 2))
         weights /= weights.sum()
@@ -143,13 +143,13 @@ class NormTail:
     def _beyond(
         self, likely: Flags, weights: Doubles, units: Doubles, most: float
     ) -> tuple[Doubles, Doubles]:
-        """Return means over shapes of what norms exceed each limit by, added up, and its square.
+        """Return means over shapes of the total excess over each threshold, and of its square.
 
         A shape ends where it has no unit, and at `most`.
 
-        likely: shape (all shapes,); weights and units are of these.
+        likely: shape (all shapes,): the selected shapes, to which weights and units belong.
         """
-        # Beyond these steps no shape has a unit, and nothing exceeds a limit; whole lanes of them.
+        # Beyond these steps, in whole lanes, no shape has a unit.
         reach = min(int((_widest() * units.max() > 1).sum()), _HALVES * _STEPS)
         end, widths = int((self._limits <= most).sum()), np.diff(_steps())[:, None] / 2
         expected, squared = np.zeros((2, len(self._limits)))
@@ -174,7 +174,7 @@ class NormTail:
     def _sum(
         self, first: int, weights: Doubles, units: Doubles, ends: Edges
     ) -> tuple[float, float]:
-        """Return the sum of squares up to where counts are seen, and the number of units."""
+        """Return the sum of squares over significant bins, and the number of units."""
         seen = np.flatnonzero(self._counts[first:] > SEEN * self._deviation)
         last = int(ends[min(int(seen[-1]) + 2 if len(seen) else 2, len(ends) - 1)])
         below = np.maximum(self._counts[:first], 0.0)
@@ -182,15 +182,15 @@ class NormTail:
         total = float(below @ middles**2)
         total += self._start**2 * float(weights @ (units * _squares_to(last)))
         number = float(below.sum() + weights @ units)
-        # Norms that all lie in one bin are no shape: they are what was counted.  Without this 12 of
-        # 272 coefficients were off by more than four errors, for 1.
-        # Where only the last bin, which has no end, has units, and not clearly, one begins there.
+        # If all norms are in one bin the count is used instead of a shape.  Without this 12 of 272
+        # coefficients were wrong by more than four errors instead of 1.  Where only the last bin,
+        # which has no end, has units, and not clearly, one begins there.
         squares = max(total, self.clear.squares) or self._start**2
         return squares, max(number, self.clear.units, 1.0)
 
     @property
     def clear(self) -> ClearBins:
-        """What is in bins that are seen by themselves."""
+        """The contents of bins that are significant by themselves."""
         clear = np.flatnonzero(self._counts > ALONE * self._deviation)
         counted, middles = self._counts[clear], self._middles[clear]
         end = min(int(clear[-1]) + 1, len(self._starts) - 1) if len(clear) else 0
@@ -199,15 +199,15 @@ class NormTail:
 
     @property
     def _middles(self) -> Doubles:
-        """Norms in the middle of each bin; where the last one begins."""
+        """Norms at the midpoints of bins; the start of the last one."""
         between = (self._starts[:-1] + self._starts[1:]) / 2
         return np.array([norm_of(float(k)) for k in (*between, self._starts[-1])])
 
     @property
     def _apart(self) -> Doubles:
-        """Norms in the middle of each bin, and at the end of wide ones that have a crowd.
+        """Norms at the midpoints of bins, and at the end of wide bins with a cluster.
 
-        With the middle of those too, .40 of means of 10,000 years were covered, 2% of which were 0.
+        With midpoints of those too, .40 of means of 10,000 years, 2% of which were 0, were covered.
         """
         crowd = np.diff(self._counts) > ALONE * self._deviation
         crowd[:-1] &= np.diff(self._starts)[1:] > 1
@@ -215,24 +215,24 @@ class NormTail:
         return np.where(np.append(False, crowd), ends, self._middles)
 
     def _seen_beyond(self) -> Doubles:
-        """Return what norms in bins that are seen by themselves exceed each limit by, added up."""
+        """Return the total excess over each threshold of norms in significant bins."""
         seen = self._counts > ALONE * self._deviation
         over = np.maximum(self._apart[seen] - self._limits[:, None], 0.0)
         return np.asarray(over @ self._counts[seen])
 
     def excess(self, limit: float) -> float:
-        """Return what norms exceed `limit` by, added up, as expected."""
+        """Return the expected total excess of norms over `limit`."""
         return float(np.interp(limit, self._limits, self._excess))
 
     def limit(self, mu: float, doubted: float = 0.0) -> float:
-        """Return the limit at which sums with noise `limit` / `mu` are best.
+        """Return the optimal threshold for sums with noise `limit` / `mu`.
 
-        doubted: so many standard deviations over shapes are added to what norms exceed it by.
+        doubted: standard deviations over shapes that are added to the excess.
         """
         return float(best_limit(self._limits, self._excess + doubted * self._doubt, mu))
 
     def cut(self, limit: float) -> ScoreCut:
-        """Return what clipping at `limit` takes off the norms."""
+        """Return the effect of clipping at `limit` on the norms."""
         ends = np.append([norm_of(float(k)) for k in self._starts[1:]], np.inf)
         counted = self._counts[ends > limit]
         surely = self._counts[1:][ends[:-1] > limit]
@@ -246,23 +246,23 @@ class NormTail:
 
 
 def _seen(counts: Doubles, deviation: float) -> Doubles:
-    """Return counts that are seen by themselves, or, where none is, what there may be."""
+    """Return significant counts or, if there are none, all positive ones."""
     clear = np.where(counts > SEEN * deviation, counts, 0.0)
     return clear if clear.any() else np.maximum(counts, 0.0)
 
 
 def best_limit(limits: Doubles, excess: Doubles, mu: float) -> Doubles:
-    """Return the limit at which sums with noise `limit` / `mu` are best.
+    """Return the optimal threshold for sums with noise `limit` / `mu`.
 
     limits: shape (m,).
-    excess: shape (..., m): what norms exceed each limit by, added up.
+    excess: shape (..., m): total excess of norms over each threshold.
     Returns an array of shape (...).
     """
-    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_ONE_SIDED * excess) ** 2, axis=-1)])
+    return np.asarray(limits[np.argmin((limits / mu) ** 2 + (_BIAS_SHARE * excess) ** 2, axis=-1)])
 
 
 def norm_of(k: float) -> float:
-    """Return where bin k of norms begins, in half octaves."""
+    """Return the norm at the start of bin k, in half octaves."""
     return float(2.0 ** ((_core.LEAST_SCORE_BIN + k) / 2))
 
 
@@ -273,13 +273,14 @@ def _steps() -> Doubles:
 
 @cache
 def _shapes() -> tuple[Doubles, Doubles]:
-    """Return shares of units beyond each step, one shape a row, and the logarithm of its prior.
+    """Return shares of units beyond each step, one shape per row, and log prior probabilities.
 
-    Half of the prior has tails as exp(-x^c), and half beside those a share that falls as a power,
-    down to none at `_FARTHEST`.
-    What is between two shapes looks like either with a far share.  With .1 for .05 from one
-    `beyond_double` to the next limits of 100,000 normal rows of ten regressors were 1.9 times the
-    best, for 1.5.
+    Half of the prior has tails exp(-x^c); the other half adds a share that decreases as a power, to
+    0 at `_FARTHEST`.
+
+    A tail between two shapes looks like either of them with an added share.  With steps of .1
+    instead of .05 in `beyond_double`, thresholds of 100,000 normal rows of ten regressors were 1.9
+    times the optimum instead of 1.5.
     """
     steps, shapes, prior = _steps(), [], []
     powers, shares = (0.8, 1.3, 2.0, 3.0, 4.5), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -301,7 +302,7 @@ def _shapes() -> tuple[Doubles, Doubles]:
 
 @cache
 def _by_step() -> Doubles:
-    """Return the shapes, one a column: sums over steps of all of them take a fifth of the time."""
+    """Return the shapes as columns: sums over steps then take a fifth of the time."""
     return np.ascontiguousarray(_shapes()[0].T)
 
 

@@ -1,4 +1,4 @@
-"""Starts: what a fit leaves for later ones, and whether that of an earlier one still holds."""
+"""Starts: results of a fit for later ones, and a test whether an earlier start still holds."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from dpreg.estimation.releases.rows import mapped_rows, standard_units
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 
-# Noise in second moments is this share of them, for shares of mu^2 between these; in a small study
-# the last, as intervals of 300 rows vary with what is measured here.
+# Noise in second moments, relative to them, for shares of mu^2 between these; in a small study the
+# last share, as intervals of 300 rows depend on what is measured here.
 _PRECISE, _LEAST, _MOST, _SMALL_MOST = 0.15, 0.005, 0.05, 0.1
 # Rows are shortened to no less than `USUAL` times the root of their entries, and where they are
 # longer, to as much as makes noise this share of second moments, or to `WIDE` and, where some are
 # known to be as long, to `LONGEST` times it.  With 1.2 for .5 noise hid that a column of 2,000 to
 # 20,000 rows had become twice another one, if the norms of the start had no end that was seen.
 _REACH = 0.5
-# A matrix that differs from what was expected by so many deviations of that is news, and so is a
-# mean square of residuals.  Without it .89 of intervals covered where residuals had become 1.5 or 2
-# times as long, for .96.
-_NEWS = 3.0
+# A matrix or a mean squared residual has changed if it differs from its expectation by this many
+# standard deviations.  Without it .89 of intervals covered instead of .96 where residuals had
+# become 1.5 or 2 times as large.
+_CHANGED_SD = 3.0
 # Second moments, or mean squares of residuals, beyond these shares of what they were, by so many
 # deviations of their noise, need another start; and their mean does if it is in the upper half of
 # what shortened rows can have.
-_SMALLER, _LARGER, _CLEAR, _FULL = 0.4, 2.5, 1.5, 0.5
-# What shortened rows and a few months make of a mean square of residuals.
+_SMALLER, _LARGER, _CLEAR, _MOSTLY_CLIPPED = 0.4, 2.5, 1.5, 0.5
+# Relative change of a mean squared residual from clipping rows and over a few months.
 _RESIDUAL_DOUBT = 0.1
 
 
@@ -46,22 +46,21 @@ _RESIDUAL_DOUBT = 0.1
 class _Seen:
     """Noisy second moments of rows along the coordinates of a start."""
 
-    moments: Moments  # What is wrong with them is their noise.
-    residual: float | None  # Mean square in units of what it was; None: not asked for.
+    moments: Moments  # Their errors are noise.
+    residual: float | None  # Mean square relative to the earlier one; None: not requested.
     deviation: float  # Of the noise in it.
-    full: bool  # Most rows were shortened, so that they are longer than they were.
-    whole: bool  # Rows were shortened no more than they were for the start.
+    full: bool  # Most rows were clipped, so norms have grown.
+    whole: bool  # Rows were clipped no more than for the start.
 
 
 def resumed_whitening(begun: Standardised) -> Whitening | None:
-    """Release second moments of rows along the coordinates of a start; None if they do not hold.
+    """Release second moments of rows along the coordinates of a start; None if it does not hold.
 
-    Where they say what was expected, they and the start are averaged by what is wrong with each;
-    otherwise they count more, as more was wrong with the start than was thought.
+    If they agree with the start, the two are averaged by their errors; otherwise they get more
+    weight, as the errors of the start were underestimated.
 
-    begun: with a start, of which its scales are; `units` are those of the rows.  Where these are
-        few, norms of scores will not be counted, so that the mean square of residuals is measured
-        too.
+    begun: with a start, from which its scales come; `units` are those of the rows.  In a small
+        study norms of scores will not be counted, so the mean squared residual is measured too.
 
     Privacy
     -------
@@ -76,8 +75,8 @@ def resumed_whitening(begun: Standardised) -> Whitening | None:
     before = Whitening(
         start.change, start.unseen, start.theta, start.residual, moments, start.sizes
     )
-    seen = _look(begun, start, before)
-    if seen.full or _vanished(seen, moments):
+    seen = _release_moments(begun, start, before)
+    if seen.full or _has_collapsed(seen, moments):
         return None
     sampling = _sampling(start, begun.scales.units)
     residual = _residual(seen, sampling)
@@ -95,25 +94,25 @@ def resumed_whitening(begun: Standardised) -> Whitening | None:
     )
 
 
-def _vanished(seen: _Seen, known: Moments) -> bool:
-    """Whether rows have little of their spread left in a direction, and clearly not all of it.
+def _has_collapsed(seen: _Seen, known: Moments) -> bool:
+    """Whether the variance of rows in a direction is small, and clearly below that of the start.
 
-    Slopes along it would be those of the start, with small errors.  As long as it might be that
-    more than `_SMALLER` of it was left, slopes of 2,000 rows, of which a column was now twice
-    another one, had errors in all of 40 fits, and missed by up to 600 of them; now in a tenth.
+    Slopes along it would be those of the start, with small errors.  When more than `_SMALLER` only
+    had to be possible, slopes of 2,000 rows in which a column had become twice another one had
+    errors in all of 40 fits, and were wrong by up to 600 of them; now in a tenth.
     """
     values, vectors = np.linalg.eigh(seen.moments.matrix)
     edge = replace(known, variance=known.variance + seen.moments.variance).edge(vectors)
-    # Shortened rows have less spread in all directions.
+    # Clipped rows have less variance in all directions.
     before = 1.0 if seen.whole else min(float(values.sum()) / max(len(values), 1), 1.0)
     return bool(((values < _SMALLER * before) & (values + edge < before)).any())
 
 
-def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
+def _release_moments(begun: Standardised, start: Start, before: Whitening) -> _Seen:
     noise, small = begun.noise, begun.few_rows
     squares, n = before.squares, begun.scales.units
     usual = math.sqrt(squares + small)
-    # A tenth of the rows may be longer than norms were told to be from noise.
+    # A tenth of the rows may exceed the largest significant norm.
     wanted = max(min(start.longest, LONGEST * usual), WIDE * usual)
     entries = n / math.sqrt(2 * max(squares, 1))
     share = share_for(noise, noise.rows * wanted**2, _PRECISE * entries)
@@ -128,7 +127,7 @@ def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
     gram, deviation = noisy_gram(rows, noise, mu, "second moments of rows, as of the start")
     gram, deviation = gram / n, deviation / n
     total = max(squares + small, 1.0)
-    full = 1 + _FULL * (min(limit**2 / total, 2 * _LARGER) - 1)
+    full = 1 + _MOSTLY_CLIPPED * (min(limit**2 / total, 2 * _LARGER) - 1)
     full += _CLEAR * deviation * math.sqrt(max(len(gram), 1)) / total
     sizes, width = np.outer(before.sizes, before.sizes), before.width
     variance = (deviation / sizes) ** 2
@@ -140,18 +139,18 @@ def _look(begun: Standardised, start: Start, before: Whitening) -> _Seen:
 
 
 def _sampling(start: Start, units: float) -> float:
-    """Return the variance of the difference of two months in a second moment, at most about."""
+    """Return an approximate upper limit of the variance of a change in a second moment."""
     width = max(len(start.theta), 1)
     fourth = max(start.longest**2 / width, 2.0)
     return min(fourth * (1 / max(start.units, 1.0) + 1 / units), 1.0)
 
 
 def _residual(seen: _Seen, sampling: float) -> float:
-    """Return the mean square of residuals, in units of what it was."""
+    """Return the mean squared residual, relative to the earlier one."""
     if seen.residual is None:
         return 1.0
     doubt, noise = _RESIDUAL_DOUBT**2 + sampling, seen.deviation**2
-    news = (seen.residual - 1) ** 2 > _NEWS**2 * (doubt + noise)
+    news = (seen.residual - 1) ** 2 > _CHANGED_SD**2 * (doubt + noise)
     return seen.residual if news else 1 + doubt / (doubt + noise) * (seen.residual - 1)
 
 
@@ -160,14 +159,14 @@ def _averaged(
 ) -> Whitening:
     width, wrong = before.width, seen.matrix - np.eye(before.width)
     doubt, noise = known.variance, seen.variance
-    if not whole:  # what is less may have been shortened
+    if not whole:  # a smaller moment may be due to clipping
         values, vectors = np.linalg.eigh(wrong)
         values[values < -seen.edge(vectors)] = 0.0
         wrong = (vectors * values) @ vectors.T
     number = max(width * (width + 1) / 2, 1.0)
-    # Entries off the diagonal have half of the variance, and are there twice.
+    # Entries off the diagonal have half of the variance, and occur twice.
     news = float((wrong**2 / (doubt + noise)).sum()) / number
-    if news > 1 + _NEWS * math.sqrt(2 / number):
+    if news > 1 + _CHANGED_SD * math.sqrt(2 / number):
         doubt = np.maximum(doubt, news * (doubt + noise) - noise)
     weight = doubt / (doubt + noise)
     held = at_least(np.eye(width) + weight * wrong, _SMALLER)
@@ -179,11 +178,11 @@ def _averaged(
 def start_from(
     begun: Standardised, found: Whitening, path: Path, squares: float, longest: float
 ) -> Start:
-    """Return where a fit ended.  Everything here is public.
+    """Return the start given by a fit.  Everything here is public.
 
-    begun: of which only what is released is used.
+    begun: only released values are used.
     found: coordinates.
-    path: along them.
+    path: path along the coordinates.
     squares: sum of squared norms of scores.
     longest: see `Start`.
     """
@@ -226,14 +225,14 @@ def _without_constant(
     whole = whole.keeping(~np.isin(whole.columns, [*terms.given, len(terms.regressors)]))
     own = np.isin(whole.columns, units.columns)
     constant = np.isin(whole.columns, levels) * whole.scale
-    rows = np.zeros((whole.width, units.width))  # What these are multiplied by.
+    rows = np.zeros((whole.width, units.width))  # Map of the coordinates.
     rows[own, 1 + np.arange(len(units.columns))] = whole.scale[own] / units.scale
     rows[:, 1:] -= np.outer(constant, units.centre / units.scale)
     rows[:, 0] = constant
     change = rows @ ended.change
     level = np.linalg.lstsq(change, constant, rcond=None)[0]
     theta = (units.y_scale * ended.theta + units.y_centre * level) / whole.y_scale
-    # Constant columns are told from the levels as little as from a constant.
+    # Constant columns cannot be separated from the levels, as from a constant.
     same = np.flatnonzero(~own & (whole.columns != levels[0]))
     alike = np.diag(whole.scale)[:, same]
     alike -= np.outer(constant, begun.scales.centre[whole.columns[same]])
@@ -245,7 +244,7 @@ def _without_constant(
 def started_anew(
     begun: Standardised, fit: Callable[[Standardised], Release | Declined]
 ) -> Release | Declined:
-    """Fit without the start, which does not hold, from what is left."""
+    """Fit with the remaining budget, without the start, which does not hold."""
     spent = 1 - begun.left
     anew = begun.anew()
     outcome = anew.declined or fit(anew.with_constant())

@@ -1,4 +1,4 @@
-"""How long rows are."""
+"""The distribution of norms of rows."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from dpreg.estimation.newton.working_model import CONSTANT_LOSS, CONSTANT_RESIDU
 from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.standardised import Standardised
 
-# A tail of rows is seen with so many deviations of its noise; longer ones than this many times the
-# root of their entries do not matter, and are shortened to that.  With 2 deviations, and bins in
-# which there can be no rows, one in twelve fits of normal rows took some for 8 times as long as
-# any was, and 3 of 120 of weighted rows had no error.
+# A tail of rows is significant with this many standard deviations of its noise; rows are clipped at
+# the second number times the root of the number of their entries.  With 2 standard deviations, and
+# bins in which there can be no rows, one in twelve fits of normal rows estimated norms 8 times the
+# largest one, and 3 of 120 of weighted rows had no error.
 _SEEN, _LONGEST = 2.5, 128.0
-# Above the usual norm bins are half octaves up to so many octaves.
+# Octaves above the typical norm up to which bins are half octaves.
 _OCTAVES = 3
-# Squared norms of normal rows are within this many deviations of their mean.
-_NORMAL = 2.0
-# What is cut off all rows may be this many deviations of the noise in their second moments.
-_BALANCE = 0.5
-# Noise may be this many times the sampling error of second moments, however much is cut off.
+# Squared norms of normal rows are within this many standard deviations of their mean.
+_NORMAL_SD = 2.0
+# Total clipped from rows, in standard deviations of the noise in their second moments.
+_CLIPPED_SD = 0.5
+# Largest noise, as a multiple of the sampling error of second moments, however much is clipped.
 _MOST_NOISE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class RowLengths:
-    """Noisy counts of rows by their norm, read."""
+    """The norms of rows, from noisy counts."""
 
-    top: float  # Norm up to which there are told to be some.
-    # counts, starts, deviation: of half of the norms, those of scores with a residual of 1/2; as of
-    # `NormTail`, which is made where a limit is asked for: 7% of least squares with 5,000 rows.
+    top: float  # Largest significant norm.
+    # counts, starts, deviation: as for `NormTail`, of half the norms (scores with residual 1/2).
+    # It is computed on demand, as it takes 7% of the time of least squares with 5,000 rows.
     counts: Doubles
     starts: Integers
     deviation: float
 
     def limit(self, mu: float, residual: float, share: float) -> float:
-        """Return the best limit for a sum of `residual` times rows, of this share of them."""
+        """Return the optimal threshold for a sum of `residual` times rows over a share of them."""
         tail = NormTail(self.counts, self.starts, self.deviation)
         return tail.limit(mu * share) * residual / CONSTANT_RESIDUAL
 
@@ -50,7 +50,7 @@ class RowLengths:
 def row_lengths(begun: Standardised, change: Doubles, usual: float, share: float) -> RowLengths:
     """Count rows by their norm, which is about `usual`."""
     counts, starts, deviation = _counted(begun, begun.telling_units, change, usual, share)
-    # No row is in the bins beyond, which have noise alone.
+    # Bins beyond contain noise only.
     longest = _LONGEST * usual
     within = counts[_norms(starts) <= longest]
     beyond = np.cumsum(within[::-1])[::-1]
@@ -66,7 +66,7 @@ def row_norms(begun: Standardised, units: StandardUnits, change: Doubles, share:
     """Count rows by their norm, for second moments along `change`."""
     usual = math.sqrt(max(units.width, 1))
     counts, starts, deviation = _counted(begun, units, change, usual, share)
-    # The last bin has no end.
+    # The last bin is unbounded.
     middles = np.append((starts[:-1] + starts[1:]) / 2, starts[-1])
     return RowNorms(counts, _norms(middles), deviation, units.width, begun.scales.units)
 
@@ -74,15 +74,15 @@ def row_norms(begun: Standardised, units: StandardUnits, change: Doubles, share:
 def _counted(
     begun: Standardised, units: StandardUnits, change: Doubles, usual: float, share: float
 ) -> tuple[Doubles, Integers, float]:
-    """Return noisy counts of rows by their norm, where bins begin, and the deviation of noise.
+    """Return noisy counts of rows by norm, starts of bins, and the noise standard deviation.
 
-    share: of the squared mu.
+    share: share of the squared mu.
     """
     rows = mapped_rows(
         begun.design.by_row, begun.scales, units, change, _LONGEST * usual,
         kept=False, loss=CONSTANT_LOSS,
     )  # fmt: skip
-    # Norms that are counted are those of scores with a constant residual.
+    # The counted norms are those of scores with a constant residual.
     starts = bins_around(usual * CONSTANT_RESIDUAL, _OCTAVES)
     exact = rows.score_norms(np.zeros(rows.width), starts)
     mu = begun.noise.share(share)
@@ -108,27 +108,27 @@ class RowNorms:
     units: float  # Noisy number of rows.
 
     def limit(self, mu: float) -> float:
-        """Return a norm to shorten rows to.
+        """Return a clipping threshold for rows.
 
-        What it cuts off their squares is small beside the noise of their second moments, limit^2 /
-        mu; or noise would be large beside sampling error, limit^2 / (mu sqrt(units)).
+        The part clipped from squares is small relative to the noise of second moments, limit^2 /
+        mu, unless noise relative to sampling error, limit^2 / (mu sqrt(units)), would be large.
         """
-        usual = max(self.width, 1) + _NORMAL * math.sqrt(2 * self.width)
+        usual = max(self.width, 1) + _NORMAL_SD * math.sqrt(2 * self.width)
         most = max(usual, _MOST_NOISE * mu * math.sqrt(self.units))
         told, squares = self._told(), self.middles**2
         limit = usual
         while limit < most:
             cut = float(told @ np.maximum(squares - limit, 0.0))
-            if cut <= _BALANCE * limit / mu:
+            if cut <= _CLIPPED_SD * limit / mu:
                 break
             limit *= 2**0.25
         return math.sqrt(min(limit, most))
 
     def kurtosis(self, limit: float) -> float:
-        """Return the mean fourth power of norms shortened to `limit`, in that of normal rows.
+        """Return the mean fourth power of norms clipped at `limit`, relative to normal rows.
 
-        For an elliptical law the covariance of second moments, and of what is computed from them,
-        is that of a normal law times this (Tyler, 1983); at least 1.
+        For elliptical distributions the covariance of second moments, and of functions of them, is
+        this multiple of the normal one (Tyler, 1983); at least 1.
         """
         told, squares = self._told(), np.minimum(self.middles, limit) ** 2
         total = max(float(told.sum()), 1.0)
@@ -138,5 +138,5 @@ class RowNorms:
         return max(1.0, fourth / second**2 * self.width / (self.width + 2))
 
     def _told(self) -> Doubles:
-        """Counts that are told from noise."""
+        """Significant counts."""
         return np.where(self.counts > SEEN * self.deviation, self.counts, 0.0)

@@ -28,57 +28,56 @@ from dpreg.estimation.releases.rows import StandardUnits, mapped_rows
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.standardised import Standardised
 
-# Of the squared mu that standardisation leaves: for second moments, and for each count of norms.
+# Shares of the squared mu left after standardisation, for second moments and each count of norms.
 _GRAM, _NORMS = 0.2, 0.01
-# Rounds, and of how many of the last the result is the mean.  More than are needed to follow
-# what is told from noise would follow the noise.
+# Number of rounds, and of the last ones that are averaged.  More rounds than are needed to follow
+# significant directions would follow the noise.
 _ROUNDS, _LAST = 20, 10
 # Passes over the rows: norms twice, second moments, keeping rows, and the rounds.
 PREDICTING_PASSES = 4 + _ROUNDS
-# Rows are shortened to this many root mean square norms; where not all columns have public limits
-# they may be far longer, and to no less than what three quarters do not exceed.
+# Rows are clipped at this many root mean square norms; if not all columns have public limits, rows
+# may be far larger, and are clipped at the upper quartile of norms or above.
 _LONGEST = 1.2
-# Residuals count up to this many standard deviations of the response.
+# Residuals are clipped at this many standard deviations of the response.
 _RESIDUAL = 4.0
-# Curvature in the rounds, as a share of what it is where they start.  With 1 the mean R squared of
-# 72 simulated fits was .43, for .46.
+# Curvature in the rounds, relative to that at the start.  With 1 the mean R squared of 72 simulated
+# fits was .43 instead of .46.
 _FLATTER = 0.6
-# A step that was too long is seen when scores point back by this many deviations of noise; then
-# curvature is taken for this many times as much.
+# A step was too large if scores point back by this many standard deviations of noise; the curvature
+# is then multiplied by the second number.
 _CLEAR, _STEEPER = 2.0, 2.0
-# No row is as long, in roots of the width.
+# A norm that no row has, in roots of the width.
 _NO_LIMIT = 50.0
-# Before anything is seen, linear predictors vary by what a standard deviation of the response is
-# worth; rounds are pulled back accordingly.  Where outcomes are rare that is much, and says nothing
-# about what regressors do: so no more than with even outcomes.
+# A priori, linear predictors vary by the equivalent of a standard deviation of the response, and
+# rounds are shrunk accordingly; for rare outcomes by no more than for balanced ones, as their large
+# equivalent does not reflect effects of regressors.
 _MOST_VARIED = {"logit": 2.0, "probit": 1.25, "cloglog": 1.25, "log": 2.0}
-# Of the variance of counts so much is about their means, where their dispersion is guessed.
-_ABOUT = 0.7
-# Limits of a column that tells whether a factor has one of its levels.
+# Share of the variance of counts about their means, as the dispersion is not known.
+_WITHIN_VARIANCE = 0.7
+# Limits of an indicator of a level.
 _INDICATOR = (0.0, 1.0)
 # Shares are added up in doubles.
 _ROUNDED_DOWN = 1 - 1e-12
-# Less than this share of the coefficients that is kept is mentioned.
+# Shrinkage below this share of the coefficients is reported.
 _KEPT = 0.98
 
 
 def predicting(begun: Standardised, share: float) -> Release:
-    """Fit a family for predictions, without errors.
+    """Fit a family for predictions, without standard errors.
 
-    Columns with public limits keep their natural size: among dummies rare levels then add as little
-    to the noise as to what is predicted.  The levels of a factor are alike, also the one that the
-    others are compared with: rounds that stop early would else depend on which it is.  Along
-    directions whose second moments are hidden by noise, rounds move as slowly as if these were as
-    large as the noise.
+    Columns with public limits keep their natural scale: rare levels then add as little to the noise
+    as to predictions.  All levels of a factor are treated alike, including the reference; otherwise
+    rounds that stop early would depend on the reference.  Along directions whose second moments are
+    not significant, rounds move as slowly as if these were as large as the noise.
 
-    share: of the squared mu.
+    share: share of the squared mu.
     """
     if begun.design.terms.family.dispersed:
         mean, spread = float(begun.scales.centre[-1]), float(begun.scales.scale[-1])
-        begun = begun.of(NegativeBinomial(first_alpha(_ABOUT * spread**2, mean, mean**2)))
+        begun = begun.of(NegativeBinomial(first_alpha(_WITHIN_VARIANCE * spread**2, mean, mean**2)))
     design, scales, noise = begun.design, begun.scales, begun.noise
     family = design.terms.family
-    units = _natural(begun.telling_units, scales)
+    units = _public_scale(begun.telling_units, scales)
     size = max(units.width, 1)
     alike = _alike(design.terms, units)
     limit, _ = _row_limit(begun, units, alike, "norms of rows", share)
@@ -99,15 +98,15 @@ def predicting(begun: Standardised, share: float) -> Release:
     moments = _moments(values / held, hidden / size / held, mean_square)
     limit *= min(family.most_residual, _RESIDUAL * model.deviation)
     theta, noises, pulls = _rounds(begun, rows, model, moments, limit, share)
-    theta, kept = _quieted(theta, model, moments, noises, pulls, scales.units)
+    theta, kept = _shrunk(theta, model, moments, noises, pulls, scales.units)
     if model.constant is not None:
-        theta = theta + _cut_off(model, norms, limit) * model.constant
+        theta = theta + _clipping_offset(model, norms, limit) * model.constant
     notes = (*range_note(family, scales), *(SHRUNK_NOTE,) * bool((kept < _KEPT).any()))
     return begun.released(change @ theta, units, None, notes)
 
 
-def _natural(units: StandardUnits, scales: Scales) -> StandardUnits:
-    """Take the distance of public limits for 1, or without an intercept the one far from 0."""
+def _public_scale(units: StandardUnits, scales: Scales) -> StandardUnits:
+    """Scale columns by the distance of public limits or, without an intercept, the largest one."""
     low, high = scales.low[units.columns], scales.high[units.columns]
     given = scales.given[units.columns]
     far = high - low if units.intercept else np.maximum(np.abs(low), np.abs(high))
@@ -115,11 +114,11 @@ def _natural(units: StandardUnits, scales: Scales) -> StandardUnits:
 
 
 def _alike(terms: Terms, units: StandardUnits) -> Doubles:
-    """Return what rows are multiplied by so that all levels of a factor are alike.
+    """Return the map of rows that treats all levels of a factor alike.
 
-    A factor of k + 1 levels has k indicators, and none for the level that the others are compared
-    with.  With z those of a row, I + e I and e = (sqrt(1 + k) - 1) / k times ones make its norm
-    that of all k + 1 indicators about their means: which level is left out then changes nothing.
+    A factor of k + 1 levels has k indicators, without one for the reference.  Multiplied by I + e
+    11', e = (sqrt(1 + k) - 1) / k, they have the norm of all k + 1 centred indicators, so the
+    choice of the reference has no effect.
 
     Returns a symmetric array of shape (width, width).
     """
@@ -137,7 +136,7 @@ def _alike(terms: Terms, units: StandardUnits) -> Doubles:
 def _row_limit(
     begun: Standardised, units: StandardUnits, change: Doubles, label: str, share: float
 ) -> tuple[float, ScoreNorms]:
-    """Count the norms of rows; return what they are shortened to, and the counts."""
+    """Count rows by norm; return their clipping threshold, and the counts."""
     unlimited = _NO_LIMIT * math.sqrt(max(units.width, 1))
     rows = mapped_rows(
         begun.design, begun.scales, units, change, unlimited, kept=False, loss=CONSTANT_LOSS
@@ -151,7 +150,7 @@ def _row_limit(
 
 
 def _moments(seen: Doubles, least: Doubles, total: float) -> Doubles:
-    """Return second moments along directions: those that noise hides share what others leave."""
+    """Return second moments along directions; insignificant ones share the remaining total."""
     hidden = seen < 1
     rest = (total - float((~hidden).sum())) / max(int(hidden.sum()), 1)
     return np.where(hidden, np.clip(rest, least, 1.0), 1.0)
@@ -165,15 +164,15 @@ def _rounds(
     limit: float,
     share: float,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the mean of the last iterates, and of each round the noise and what the pull left.
+    """Return the mean of the last iterates, and the noise and shrinkage of each round.
 
-    Far from the start means are near the ends of their range, scores no longer fall, and what noise
-    has added would stay: so each round is pulled back, as far as the noise of all rounds is large
-    beside the prior.
+    Far from the start means are near the ends of their range and scores no longer decrease, so
+    added noise would remain.  Each round is therefore shrunk towards the start, by the noise of all
+    rounds relative to the prior.
 
     Returns theta: shape (w,).
     and noises: shape (_ROUNDS,): variance of the noise in each coordinate.
-    and pulls: shape (_ROUNDS, w): what the way from the start was multiplied by.
+    and pulls: shape (_ROUNDS, w): factors of the distance from the start.
     """
     units, theta = begun.scales.units, model.start
     thetas, noises, pulls = [], [], []
@@ -183,7 +182,7 @@ def _rounds(
     for number in range(1, _ROUNDS + 1):
         label = f"score of round {number}"
         score, deviation = noisy_score(rows, theta, limit, label, begun.noise, mu)
-        if _turned(score, before, deviation):
+        if _is_reversed(score, before, deviation):
             curvature *= _STEEPER
         before = score
         step = 1 / (units * curvature)
@@ -195,12 +194,12 @@ def _rounds(
     return np.asarray(np.mean(thetas[-_LAST:], axis=0)), np.array(noises), np.array(pulls)
 
 
-def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
-    """Return what is added to linear predictors where outcomes are rare.
+def _clipping_offset(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
+    """Return the correction of linear predictors for rare outcomes.
 
-    The residual of a rare outcome is about 1, and its score is cut to a share that norms of rows
-    tell, while the scores of others are not: so rounds end where the mean is that share of what it
-    should be.
+    The residual of a rare outcome is about 1, and its score is clipped to a share known from norms
+    of rows, while other scores are not clipped: rounds converge to a mean that is that share of the
+    correct one.
     """
     family, mean = model.family, model.mean
     if not family.events or model.constant is None:
@@ -211,19 +210,19 @@ def _cut_off(model: WorkingModel, norms: ScoreNorms, limit: float) -> float:
     if _RESIDUAL * model.deviation >= residual:
         return 0.0
     share = norms.left(limit * CONSTANT_RESIDUAL / residual)
-    if often and family.link == "cloglog":  # which is not symmetric
+    if often and family.link == "cloglog":  # an asymmetric link
         return math.log(math.log(rare) / math.log(share * rare))
     added = family.predictor(rare) - family.predictor(share * rare)
     return -added if often else added
 
 
-def _turned(score: Doubles, before: Doubles, deviation: float) -> bool:
-    """Whether the score points back, beyond noise: the step before was too long."""
+def _is_reversed(score: Doubles, before: Doubles, deviation: float) -> bool:
+    """Whether the score significantly points back, as the previous step was too large."""
     noise = deviation**2 * math.sqrt(len(score)) + deviation * float(np.linalg.norm(before))
     return float(score @ before) < -_CLEAR * noise
 
 
-def _quieted(
+def _shrunk(
     theta: Doubles,
     model: WorkingModel,
     moments: Doubles,
@@ -231,17 +230,17 @@ def _quieted(
     pulls: Doubles,
     units: float,
 ) -> tuple[Doubles, Doubles]:
-    """Shrink where noise would swamp predictions; return what is kept of each coordinate too.
+    """Shrink where noise would dominate predictions; also return the share kept by coordinate.
 
-    A round multiplies what is off along a direction by 1 - m, with m its second moment, and by the
-    pull, and adds noise.
+    A round multiplies the error along a direction by 1 - m, with m its second moment, and by the
+    shrinkage, and adds noise.
     """
     left = (1 - moments) * pulls[-1]
     ages = np.arange(_ROUNDS)[::-1]
     powers = left[:, None] ** ages
-    # The mean of the last iterates has of a round what each of them has.
+    # The mean of the last iterates contains the noise of a round as each of them does.
     reach = np.array([powers[:, k : k + _LAST].sum(axis=1) for k in range(_ROUNDS)]).T / _LAST
     variance = (reach**2) @ noises / model.scale**2
-    # How much a linear predictor may explain has no limit.
+    # The variance explained by a linear predictor is not limited.
     kept = kept_shares(np.diag(moments) * units, units, np.zeros(len(theta)), np.diag(variance))
     return model.start + kept @ (theta - model.start), np.diag(kept)

@@ -1,4 +1,4 @@
-"""Where noisy scores lead, and how far they are to be believed.  Everything here is public."""
+"""The solution implied by noisy scores, and its error.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from dpreg.base.arrays import Doubles, Flags
 from dpreg.estimation.newton.matrix_errors import MatrixErrors
 from dpreg.estimation.releases.spectrum import symmetric_root
 
-# Standard deviation of what shortened scores add to an entry of the curvature.
-_BENT = 0.03
-# Least eigenvalue of the curvature, where second moments are 1.
+# Standard deviation that clipping of scores adds to an entry of the curvature.
+_CLIPPING_SD = 0.03
+# Least eigenvalue of the curvature, relative to second moments of 1.
 _LEAST = 0.1
-# and least where it is expected to be less: what is beyond is rounding.  Without it a form of this
-# had a curvature below 0, and no inverse, in 12 of 3,218 fits of made-up released numbers.
+# The same if a smaller one is expected: values below are rounding errors.  Without it the curvature
+# was negative, without an inverse, in 12 of 3,218 fits of simulated released numbers.
 _FLATTEST = 1e-8
-# A difference that noise makes with less than this probability says how wrong the curvature is.  At
-# .02, one fit in twelve of a mean took noise over a short step for a curvature of .1 or 2.4: one
-# missed by ten errors, and errors were up to 17 times those of least squares.
-_BY_CHANCE = 1e-3
-# which is no more than this, squared, for a score of a row cannot fall faster.  Without it errors
-# of 11 of 378 fits were 3.6 times as long; and where one difference alone goes beyond it, noise of
-# 3.5 deviations over a short step was a curvature of 65, and a mean was 15 errors off.
+# A difference of scores with a smaller p-value determines the error of the curvature.  At .02, in
+# one of twelve fits of a mean noise over a short step looked like a curvature of .1 or 2.4: one was
+# wrong by ten errors, and errors were up to 17 times those of least squares.
+_P_VALUE = 1e-3
+# Largest such error, squared, as the score of a row cannot decrease faster.  Without it errors of
+# 11 of 378 fits were 3.6 times as large; if a single difference may exceed it, noise of 3.5
+# standard deviations over a short step gave a curvature of 65, and a mean was wrong by 15 errors.
 _MOST = 1.0
-# Where a score exceeds its noise by the second number of deviations, the one before by the first,
-# and this one is more than the third of it, they do not lead to a root; but the noise before was
-# a part of the step, and the curvature was wrong, and this one exceeds these by the last number.
-# Without that noise .3% of fits of 54,000 rows had coefficients without an error, or all, for
-# nothing; without what the curvature does, 3 of 24 of 100,000 records of three classes, 5 of each
-# person, were not released, for none.
+# Scores do not converge if one exceeds its noise by the second number of standard deviations, the
+# previous one by the first, and the ratio of the two is above the third number.  The later one must
+# also exceed, by the last number, the noise of the previous score, which was part of the step, and
+# errors of the curvature.  Without that noise .3% of fits of 54,000 rows lost some or all errors
+# for no reason; without the curvature, 3 of 24 fits of 100,000 records of three classes, 5 per
+# person, were not released, instead of none.
 _CLEAR, _HELD_UP, _FALLEN, _CARRIED = 3.0, 5.0, 0.6, 3.0
-# Times that weights are found anew from where they lead, half of the way each.
+# Iterations for weights, which depend on the solution; each goes half of the way.
 _AGAIN = 10
-# The curvature on the way from the last score is wrong by this share of what it was found to have
-# changed by: it was measured at the other end.  With 0 .55 and .89 of coefficients of two splines
-# of 20,000 rows of events that are rare at one end covered, for .84 and .94.
+# Error of the curvature between the last score and the solution, as a share of its measured change.
+# With 0, .55 and .89 of coefficients of two splines of 20,000 rows with events that are rare at one
+# end covered instead of .84 and .94.
 _LAST_CHANGED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A noisy score of a row, on average."""
+    """A noisy mean score of rows."""
 
     # at, score: shape (w,).
     at: Doubles
     score: Doubles
     deviation: Doubles  # Shape (w,): of the noise in each entry.
-    limit: float  # To which scores of units were clipped.
+    limit: float  # Clipping threshold of the scores of units.
 
     def turned(self, by: Doubles) -> Observation:
-        """Return it in other coordinates.
+        """Return the score in other coordinates.
 
-        by: shape (w, k): what rows are multiplied by.
+        by: shape (w, k): map of rows.
         """
         deviation = np.sqrt((by**2).T @ self.deviation**2)
         at = np.asarray(np.linalg.lstsq(by, self.at, rcond=None)[0])
@@ -64,29 +64,29 @@ class Observation:
 
 
 class Path:
-    """Scores so far, and the curvature as they have it.
+    """Scores so far, and the curvature that they imply.
 
-    Scores are `curvature` times the way to the root, and noise.  The curvature is 1 at first, up to
-    independent errors, and each pair of scores corrects it along their difference, by what is
-    expected of it given that (a secant step with noise).
+    A score is `curvature` times the distance to the solution, plus noise.  The curvature is 1 at
+    first, up to independent errors; each pair of scores updates it along their difference to its
+    conditional expectation (a secant update with noise).
 
-    sizes: shape (w,): what coordinates were multiplied by where rows were added up: noise in
-        entries of scores goes as their inverse.
+    sizes: shape (w,): factors of coordinates where rows were summed; noise in entries of scores is
+        inversely proportional.
     doubt: errors of the curvature.
-    start: shape (w,): where the first score is to be taken.
-    bent: the curvature changes by this share over a step of length 1.
-    still: a difference of scores says nothing after a step that is shorter than this.
-    told: shape (w,): coordinates of which `bend` says all that is known.  Where scores correct
-        levels, too, .92 for .95 of logits of 8 levels covered, and some missed by 5 errors.
+    start: shape (w,): point of the first score.
+    bent: relative change of the curvature over a step of length 1.
+    still: differences of scores after a shorter step are not used.
+    told: shape (w,): coordinates whose curvature only `bend` changes.  If scores also update
+        levels, .92 of logits of 8 levels covered instead of .95, and some were wrong by 5 errors.
 
     Attributes
     ----------
     theta : ndarray, shape (w,)
-        Where the scores lead, all told.
+        Current estimate from all scores.
     beyond : ndarray, shape (w,)
-        How much farther they lead, where `theta` is held back.
+        Remaining distance to the solution, if `theta` is limited.
     weights : ndarray, shape (k,)
-        Of each of them in that.
+        Weights of the scores.
 
     References
     ----------
@@ -106,16 +106,16 @@ class Path:
         self.curvature = np.eye(len(sizes))
         self._bent, self._still, self._squares = bent, still, sizes**2
         self._told = np.zeros(len(sizes), dtype=bool) if told is None else told
-        self._first = doubt.beside(np.full((len(sizes), len(sizes)), 2 * _BENT**2))
+        self._first = doubt.beside(np.full((len(sizes), len(sizes)), 2 * _CLIPPING_SD**2))
         self._surprises = list[float]()
-        self._measured = False  # The curvature was, where `theta` is.
-        self._errors: Doubles | None = None  # Where `end` found them.
+        self._measured = False  # The curvature was measured at `theta`.
+        self._errors: Doubles | None = None  # Set by `end`.
         self.observations: list[Observation] = []
         self.weights, self.theta, self.beyond = np.ones(1), start, np.zeros_like(start)
 
     @property
     def doubt(self) -> MatrixErrors:
-        """Errors of the curvature, from noise and as differences of scores say."""
+        """Errors of the curvature, from noise and differences of scores."""
         surprise = sum(self._surprises) / len(self._surprises) if self._surprises else 0.0
         return self._doubted(surprise)
 
@@ -126,18 +126,18 @@ class Path:
 
     @property
     def inverse(self) -> Doubles:
-        """Of the curvature."""
+        """Inverse of the curvature."""
         return np.asarray(np.linalg.inv(self.curvature))
 
     @property
     def ahead(self) -> float:
-        """What doubt of the curvature makes of the way from the last score to `theta`, an entry."""
+        """Error of the step from the last score to `theta` due to the curvature, per entry."""
         way = self.curvature @ (self.theta - self.observations[-1].at)
         return math.sqrt(float(self._squares @ self.doubt.apart(way))) / max(len(way), 1)
 
     @property
     def unsettled(self) -> NDArray[np.bool_]:
-        """Where the score hardly falls however far `theta` goes: clipped rows hold it up."""
+        """Coordinates in which the score does not decrease with `theta`, due to clipped rows."""
         if len(self.observations) < 2 or self._measured:
             return np.zeros(len(self.theta), dtype=bool)
         before, last = self.observations[-2:]
@@ -148,37 +148,37 @@ class Path:
 
     @property
     def variance(self) -> Doubles:
-        """Of each entry of the score at `theta`, but for sampling error."""
+        """Variance of each entry of the score at `theta`, without sampling error."""
         left = self.weights @ self._ways(self.theta)
         known = np.asarray(self.weights**2 @ self._noise + self.doubt.apart(left))
-        # The root is as far from `theta`, too.  Without it .910 for .930 of slopes of 54 columns of
-        # 20,000 rows covered, and 7 for 5 of 3,472 coefficients of models with factors were off by
-        # more than four errors.
+        # The solution is as far from `theta`, too.  Without it .910 of slopes of 54 columns of
+        # 20,000 rows covered instead of .930, and 7 instead of 5 of 3,472 coefficients of models
+        # with factors were wrong by more than four errors.
         return known + self.doubt.apart_of(known)
 
     @property
     def errors(self) -> Doubles:
-        """Second moments of what is wrong with the score at `theta`, but for sampling error."""
+        """Second moments of the error of the score at `theta`, without sampling error."""
         return np.diag(self.variance) if self._errors is None else self._errors
 
     @property
     def held(self) -> bool:
-        """Whether `theta` is held back."""
+        """Whether `theta` is limited."""
         return bool(self.beyond.any())
 
     def hold(self, theta: Doubles) -> None:
-        """Go no farther than to `theta`."""
+        """Limit the estimate to `theta`."""
         self.beyond, self.theta = self.theta - theta, theta
 
     def bend(self, before: Doubles, after: Doubles) -> None:
-        """Let the curvature change as it is expected to where `theta` is.
+        """Update the curvature to its expected value at `theta`.
 
-        Both, shape (w, w), positive definite: what was expected, and what is.  What was wrong with
-        the first, as a share, is with the second.  Added up instead, what noise made of a steep
-        slope stayed: of 5,000 rows, one standard deviation of which moved log odds by 8, the slope
-        missed by four errors in .25 of fits, for 0.  Of levels it is added up: with shares, noise
-        led far along one whose rows all had the outcome, and the error of another regressor was
-        57 times as long.
+        Both, shape (w, w), positive definite: expectations before and now.  Relative errors are
+            kept.  With absolute errors, noise in a steep slope remained: for 5,000 rows, with log
+            odds of 8 per standard deviation, the slope was wrong by four errors in .25 of fits
+            instead of 0.  For levels absolute errors are kept: with relative ones, noise led far
+            along a level whose rows all had the outcome, and the error of another regressor was 57
+            times as large.
         """
         if self._told.any():
             changed = self.curvature + after - before
@@ -191,19 +191,19 @@ class Path:
         self.curvature = (vectors * np.maximum(values, least)) @ vectors.T
 
     def settle(self, curvature: Doubles) -> None:
-        """Go to where scores lead with this curvature, which was measured there: they do fall."""
+        """Go to the solution with this curvature, which was measured there: scores do decrease."""
         self.curvature, self._measured = curvature, True
         self._combine()
 
     def end(self, curvature: Doubles) -> None:
-        """Go to where scores lead with this curvature, which was measured where `theta` is.
+        """Go to the solution with this curvature, which was measured at `theta`.
 
-        Along each direction a score counts by its noise and by what is wrong with the curvature
-        between it and `theta`: no more than what was found to have changed, and of the last score
-        half of that.  With one weight for all directions and errors of the curvature alone, .52 to
-        .91 of coefficients of splines and powers covered, 20,000 rows of events that are rare at
-        one end, for .85 to .97; with the last score alone errors of 5,000 rows with 4% of events,
-        where little had changed, were 1.4 times as long.
+        Along each direction a score is weighted by its noise and by the error of the curvature
+        between it and `theta`: at most its measured change, and half of that for the last score.
+        With one weight for all directions and errors of the curvature alone, .52 to .91 of
+        coefficients of splines and powers in 20,000 rows with events that are rare at one end
+        covered, instead of .85 to .97; with the last score alone errors of 5,000 rows with 4% of
+        events, where little had changed, were 1.4 times as large.
         """
         root = symmetric_root(self.curvature, centred=False)
         held, turn = np.linalg.eigh(root.T @ curvature @ root)
@@ -224,7 +224,7 @@ class Path:
         self.curvature, self.theta = curvature, basis @ found
 
     def add(self, seen: Observation) -> None:
-        """Take in a score, and go to where all of them lead."""
+        """Add a score, and go to the solution implied by all."""
         self.observations.append(seen)
         self.beyond = np.zeros_like(seen.at)
         if len(self.observations) > 1:
@@ -236,12 +236,12 @@ class Path:
         fallen = before.score - after.score - self.curvature @ step
         noise = before.deviation**2 + after.deviation**2
         length, square = float(step @ step), float(fallen**2 @ (1 / noise))
-        if not length > self._still**2:  # next to the same place: nothing is said of the curvature
+        if not length > self._still**2:  # almost the same point: no information on the curvature
             return
         wrong = np.diag(self._first.times(step))
         surprise = (square - width) / float(wrong @ (1 / noise))
-        # What is not clear, as after a short step, would be most of what is said of the curvature.
-        if square <= special.chdtri(width, _BY_CHANCE):
+        # After a short step the insignificant part would dominate the update of the curvature.
+        if square <= special.chdtri(width, _P_VALUE):
             surprise = 0.0
         doubt, more = self.doubt, self._doubted(surprise)
         doubt = replace(doubt, variance=np.maximum(doubt.variance, more.variance))
@@ -259,11 +259,11 @@ class Path:
         return np.array([seen.deviation**2 for seen in self.observations])
 
     def _ways(self, theta: Doubles) -> Doubles:
-        """Return what the scores are expected to be where they were taken, one a row."""
+        """Return the expected scores at their points, one per row."""
         return np.array([self.curvature @ (theta - seen.at) for seen in self.observations])
 
     def _combine(self) -> None:
-        """Weigh where the scores lead by what is wrong with them: noise, limits and curvature."""
+        """Average the solutions of the scores by their errors: noise, clipping and curvature."""
         width, inverse = len(self._squares), self.inverse
         noise = self._noise @ self._squares / width
         doubt = self.doubt.added(self._squares) / width

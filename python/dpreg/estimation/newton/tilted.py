@@ -1,4 +1,4 @@
-"""Where proportional hazards start, from a noisy table of exits.  Everything here is public."""
+"""Starting values of proportional hazards, from a noisy table of exits.  Public."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from dpreg.base.arrays import Doubles
 from dpreg.estimation.newton.linearised import NODES, WEIGHTS
 from dpreg.estimation.releases.exits import EXITS
 
-# Slopes along a coordinate of deviation 1 are looked for up to the first, and are about the second.
-# Without the second errors of 78 fits were 1.06 times as long; with slopes of 0 instead of those
-# that are found .901 of the intervals of 96 covered, for .927.
+# Largest slope along a coordinate with unit variance, typical slope, and size of the grid.  Without
+# the second errors of 78 fits were 1.06 times as large; with slopes of 0 as start .901 of the
+# intervals of 96 fits covered instead of .927.
 _MOST_SLOPE, _USUAL_SLOPE, _SLOPES = 1.8, 0.7, 37
 # Newton steps to the hazard of an interval.
 _STEPS = 8
-# Of those at risk, no more than this share has an event in an interval, and no fewer are there.
+# Largest share of those at risk with an event in an interval, and least number at risk.
 _MOST_SHARE, _LEAST = 0.98, 0.5
 
 
 def tilted_start(table: Doubles, means: Doubles, deviations: Doubles) -> tuple[Doubles, Doubles]:
     """Return slopes of normal covariates, and the logarithms of cumulative hazards at 0.
 
-    The risk set starts with mean 0 and unit spread, and those with a high hazard leave it first: so
-    means over events are largest in the first intervals.
+    The risk set starts with mean 0 and unit variance, and persons with a high hazard leave first,
+    so means over events are largest in the first intervals.
 
     table: shape (groups, K, 3 or 5): numbers of those with an event in an interval, censored inside
         it, censored at its end, and who entered at its beginning and inside it.
@@ -69,13 +69,13 @@ def _expected(table: Doubles, slope: float) -> tuple[Doubles, Doubles]:
 
 
 def _less(at_risk: Doubles, number: float) -> Doubles:
-    """Return a risk set less a number of persons, whatever their covariate."""
+    """Return a risk set minus a number of persons, independently of their covariate."""
     total = float(at_risk.sum())
     return at_risk * (max(total - number, _LEAST) / max(total, _LEAST))
 
 
 def _log_hazard(at_risk: Doubles, ratios: Doubles, events: float) -> float:
-    """Return the logarithm of the hazard at which so many of the risk set have an event."""
+    """Return the log hazard that gives this number of events in the risk set."""
     wanted = min(events, _MOST_SHARE * float(at_risk.sum()))
     found = np.log(wanted / float(at_risk @ ratios))
     for _ in itertools.repeat(None, _STEPS):

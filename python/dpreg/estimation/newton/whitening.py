@@ -13,10 +13,10 @@ from dpreg.estimation.newton.coordinates import Whitening
 from dpreg.estimation.newton.hidden_directions import (
     constant_sums,
     farthest,
-    not_seen,
+    insignificant_columns,
+    insignificant_sums,
     shortened,
     unseen,
-    untold_columns,
 )
 from dpreg.estimation.newton.levels import Beginning, beginning
 from dpreg.estimation.newton.second_moments import Moments, shrunken
@@ -27,84 +27,86 @@ from dpreg.estimation.releases.rows import mapped_rows
 from dpreg.estimation.releases.spectrum import symmetric_root
 from dpreg.estimation.standardised import Standardised
 
-# Rows are shortened to this many times the root of their entries, and to more, up to the second,
-# where noise stays below this share of the rows.
+# Rows are clipped at this multiple of the root of the number of their entries, or higher, up to the
+# second, while noise stays below the last, as a share of the rows.
 USUAL, WIDE, _NOISE = 1.3, 3.0, 0.2
-# Where one row in k has all residuals, k times as large in square, so much over k of their mean
-# square is left in second moments of rows with one entry beside the response.
+# If one row in k has all residuals, with k times the squared size, this number over k of their mean
+# square is left in second moments of rows with one entry and the response.
 SQUARES_KEPT = 2 * USUAL**2
-# What a matrix costs: as little as makes its noise no more than that, but so much, and so many
-# times as much as the one before; and at most so much.
+# Share of a matrix: the least for which its noise is no more than that, but at least the first, and
+# the second times that of the previous matrix; and at most the third.
 _LEAST, _MORE, _MOST = 0.01, 2.0, 0.06
-# Where that is too little the first two may cost more, if so much is left after them: of 30 columns
-# of 5,000 rows .12 to .71 had no error without it, and others up to 1.8 times as large ones.
-_CROWDED, _LEFT = (0.1, 0.2), 0.45
-# Second moments of so many deviations of their noise are seen.  Matrices are released until all
-# are, so many at most: with 3, .21 of coefficients of 378 fits had no error, for .15;
-_SEEN, MOST_LOOKS = 3.0, 4
-# and until none is of less than so many while its error is more than so many times what is usual.
-# Coefficients of columns that are nearly collinear consist of such directions: without it they
-# missed by up to 8 and 6 privacy errors in 40 fits of 20,000 wages and flights, for 3.
-_WANTED, _ROUGH = 6.0, 2.0
+# If that is too little the first two may cost more, if the last share remains: without it .12 to
+# .71 of 30 columns of 5,000 rows had no error, and others errors up to 1.8 times as large.
+_RAISED_SHARES, _LEAST_LEFT = (0.1, 0.2), 0.45
+# Second moments of this many standard deviations of noise are significant.  Matrices are released
+# until all are, at most this many: with 3, .21 of coefficients of 378 fits had no error instead of
+# .15.
+_SIGNIFICANT_SD, MOST_LOOKS = 3.0, 4
+# They are also released while one is below this many standard deviations and its error is more than
+# the second number times the typical one.  Coefficients of nearly collinear columns consist of such
+# directions: without it they were wrong by up to 8 and 6 privacy errors in 40 fits of 20,000 wages
+# and flights, instead of 3.
+_PRECISE_SD, _IMPRECISE_RATIO = 6.0, 2.0
 # Along a direction of levels, by the second share of its square, in which less than the first is
 # left of columns, what is measured must be seen by itself: that each has a second moment of 1 says
 # nothing of what they have in common.  Without it 8 to 33 of 60 fits of 5,000 rows gave errors to
 # two levels of the same rows, and up to 52 of them lay between the two; with .3, up to 15.  Of
 # other columns too, a fifth of 54 coefficients of 20,000 rentals of bicycles had none, for 0.
-_APART, _OF_LEVELS = 0.5, 0.5
-# Hidden ones are taken for this share of the largest that noise alone makes, and the next matrix
-# sees them stretched.  With 1 .42 of the coefficients of 198 fits had no error, for .31.
-_HELD = 0.2
-# In small studies residuals are, in mean square, at least this share of their noise.  With 0, a
-# slope of 300 rows with bounds of the response ten times too wide was said to be -26, with an
-# error of 2, for .5; with 1, errors of 300 rows in the table of plans were 19% longer, for 10%.
+_LEAST_OWN_SHARE, _LEVEL_SHARE = 0.5, 0.5
+# Insignificant ones are set to this share of the largest that noise alone makes, and scaled up for
+# the next matrix.  With 1, .42 of the coefficients of 198 fits had no error instead of .31.
+_INSIGNIFICANT_SHARE = 0.2
+# In small studies mean squared residuals are at least this share of their noise.  With 0, a slope
+# of .5 in 300 rows with bounds of the response ten times too wide was estimated as -26, with an
+# error of 2; with 1, errors of 300 rows in the table of plans were 19% larger instead of 10%.
 _HIDDEN = 0.5
-# Where that little would be hidden: two matrices, of the shares that make noise so small.
+# In small studies: the least and largest share of each of two matrices, the noise they aim at, and
+# the standard deviations for significance.
 _SMALL_MOST, _SMALL_NOISE, _SMALL_SEEN = (0.15, 0.3), (0.25, 0.2), 2.5
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What matrices are made of."""
+    """The rows of matrices."""
 
     begun: Standardised
-    # Rows of the coordinates, and with them what is left of the response if there is one, shortened
-    # to a limit.
+    # Rows of the coordinates and the residual, if there is a response, clipped at a threshold.
     rows: Callable[[Whitening, float], MappedRows]
     response: bool  # The response is the last entry of rows.
     sums: Doubles  # See `constant_sums`.
 
     @property
     def untold(self) -> Integers:
-        """Columns that may be nearly always 0; in few rows they may be any.
+        """Columns that may be nearly always 0; in a small study those may be all, and are ignored.
 
-        With those of few rows .91 of the coefficients of 5 indicators of 500 rows covered, for 1.
+        With them .91 of the coefficients of 5 indicators of 500 rows covered instead of 1.
         """
-        columns = untold_columns(self.begun.scales, self.begun.units)
+        columns = insignificant_columns(self.begun.scales, self.begun.units)
         return columns[:0] if self.begun.few_rows else columns
 
     def shortened(self, found: Whitening, norm: float) -> Whitening:
-        """Make coordinates short in which one of those would make rows longer than `norm`."""
+        """Scale down coordinates in which one of those would make norms of rows exceed `norm`."""
         far = farthest(self.begun.scales, self.begun.units, self.untold)
         return shortened(found, self.untold, far, norm)
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What a matrix said."""
+class _MatrixResult:
+    """The result of a matrix."""
 
     found: Whitening
-    # hidden, alike: orthonormal directions, in coordinates: in which nothing was seen, and of these
-    # those along which columns seemed to be alike.
+    # hidden, alike: orthonormal directions, in coordinates: without significant variance, and those
+    # among them along which columns seemed to be collinear.
     hidden: Doubles
     alike: Doubles
-    clear: bool  # No other matrix is wanted, or what is left is for scores.
+    clear: bool  # No other matrix is needed, or the rest is for scores.
 
 
 def whiten(begun: Standardised, first: Beginning) -> Whitening:
-    """Release second moments of rows with their residual, until all directions are seen.
+    """Release second moments of rows with their residual, until all directions are significant.
 
-    begun: `units` are those of the rows.  Where these are few two matrices have to do.
+    begun: `units` are those of the rows.  In a small study there are two matrices.
     first: released.
 
     Privacy
@@ -149,16 +151,16 @@ def _whitened(table: _Table, first: Beginning) -> Whitening:
     )  # fmt: skip
     small = table.begun.few_rows
     nothing = np.zeros((found.width, 0))
-    look = _Look(found, nothing, nothing, clear=False)
+    look = _MatrixResult(found, nothing, nothing, clear=False)
     for number in range(2 if small else MOST_LOOKS):
-        look = _look(table, look, number)
+        look = _release_matrix(table, look, number)
         if look.clear and not small:
             break
     found = table.shortened(look.found, USUAL * math.sqrt(max(look.found.squares, 1)))
     return found.without(look.hidden, centred=table.begun.units.intercept)[0]
 
 
-def _look(table: _Table, last: _Look, again: int) -> _Look:
+def _release_matrix(table: _Table, last: _MatrixResult, again: int) -> _MatrixResult:
     """Release a matrix."""
     noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
     before = last.found
@@ -171,27 +173,28 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     sizes = np.append(before.sizes, np.ones(int(table.response)))
     gram, deviation = gram / np.outer(sizes, sizes) / n, scale / n / before.sizes
     doubt = np.outer(deviation, 1 / before.sizes) ** 2
-    # Without a response there are no products with it, and nothing is left of it.
+    # Without a response there are no products with it, and no residual.
     products, square = gram[:width, width:].sum(axis=1), float(gram[width:, width:].sum())
     told = shrunken(products, deviation**2 / 2)
-    # Else .19 of the coefficients of 102 fits had no error, for .13.
+    # Otherwise .19 of the coefficients of 102 fits had no error instead of .13.
     products = products * np.where(before.levels, told, 1.0)
     moments = before.moments.doubted(last.alike).seen(gram[:width, :width], doubt)
-    least = _SMALL_SEEN if small else _SEEN
+    least = _SMALL_SEEN if small else _SIGNIFICANT_SD
     untold = unseen(moments, before, table.untold, least)
     measured = Moments(gram[:width, :width], doubt, before.levels)
-    moments = moments.apart(untold).without(not_seen(table.sums, before, measured, least))
+    moments = moments.apart(untold).without(insignificant_sums(table.sums, before, measured, least))
     values, vectors = np.linalg.eigh(moments.matrix)
-    # Noise of others has not spread what is apart: pulled to these, columns that were not seen were
-    # taken for seen, and .05 of coefficients of 30 indicators of 5,000 rows missed by 4 errors.
+    # Noise of others has not spread independent coordinates: when shrunk to the others,
+    # insignificant columns seemed significant, and .05 of coefficients of 30 indicators of 5,000
+    # rows were wrong by 4 errors.
     others = (vectors[untold] ** 2).sum(axis=0) < 0.5
     values[others] = moments.without_spread(values[others])
     unsure = moments.along(vectors)
     alone = np.einsum("iv,ij,jv->v", vectors, measured.matrix, vectors)
-    apart = (values > _APART) | ((vectors[before.levels] ** 2).sum(axis=0) < _OF_LEVELS)
+    apart = (values > _LEAST_OWN_SHARE) | ((vectors[before.levels] ** 2).sum(axis=0) < _LEVEL_SHARE)
     seen = (values > least * unsure) & (apart | (alone > least * measured.along(vectors)))
     step = vectors @ (seen / np.maximum(values, 2 * unsure) * (vectors.T @ products))
-    held = np.maximum(values, _HELD * moments.edge(vectors))
+    held = np.maximum(values, _INSIGNIFICANT_SHARE * moments.edge(vectors))
     by = symmetric_root((vectors * held) @ vectors.T, centred=table.begun.units.intercept)
     floor = _HIDDEN * float(scale) / n if small else 0.0
     left = square - 2 * float(step @ products) + float(step @ moments.matrix @ step)
@@ -206,21 +209,23 @@ def _look(table: _Table, last: _Look, again: int) -> _Look:
     hidden, alike = (
         np.linalg.qr(np.linalg.solve(by, vectors[:, of]))[0] for of in (~seen, ~seen & ~apart)
     )
-    clear = noise.left < _LEFT or (bool(seen.all()) and not _rough(values, unsure))
-    return _Look(table.shortened(found.turned(by), limit), hidden, alike, clear)
+    clear = noise.left < _LEAST_LEFT or (bool(seen.all()) and not _is_imprecise(values, unsure))
+    return _MatrixResult(table.shortened(found.turned(by), limit), hidden, alike, clear)
 
 
-def _rough(values: Doubles, unsure: Doubles) -> bool:
-    """Whether a second moment is known much worse than others are, and not well.
+def _is_imprecise(values: Doubles, unsure: Doubles) -> bool:
+    """Whether a second moment is imprecise, and much less precise than others.
 
-    unsure: deviations of their errors.
+    unsure: standard errors.
     """
     error = unsure / values
-    return len(error) > 0 and bool(error.max() > max(1 / _WANTED, _ROUGH * np.median(error)))
+    return len(error) > 0 and bool(
+        error.max() > max(1 / _PRECISE_SD, _IMPRECISE_RATIO * np.median(error))
+    )
 
 
 def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
-    """Return the limit of rows and the share of a matrix."""
+    """Return the clipping threshold of rows and the share of a matrix."""
     noise, n, small = table.begun.noise, table.begun.scales.units, table.begun.few_rows
     squares = before.squares
     usual = math.sqrt(max(squares + table.response, 1))
@@ -231,8 +236,12 @@ def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
     if small:
         return limit, min(share, _SMALL_MOST[again])
     most = _MOST
-    if share > _MOST and again < len(_CROWDED) and noise.left - _CROWDED[again] > _LEFT:
-        most = _CROWDED[again]
+    if (
+        share > _MOST
+        and again < len(_RAISED_SHARES)
+        and noise.left - _RAISED_SHARES[again] > _LEAST_LEFT
+    ):
+        most = _RAISED_SHARES[again]
     share = min(max(share, _LEAST) * _MORE**again, most)
     reach = math.sqrt(quiet * n / entries * noise.share(share) / noise.rows)
     return min(max(limit, reach), WIDE * usual), share
@@ -241,7 +250,7 @@ def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
 def rows_with_residual(
     begun: Standardised, found: Whitening, limit: float, square: float = 1.0
 ) -> MappedRows:
-    """Return rows of the coordinates, and what theta leaves of the response, shortened together.
+    """Return rows of the coordinates with the residual at theta, clipped together.
 
     begun: `units` are those of the rows.
     square: residuals are divided by its root.

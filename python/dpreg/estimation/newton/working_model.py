@@ -1,4 +1,4 @@
-"""Where rounds of a family start, and what its loss is to the core.  Everything here is public."""
+"""Starting values of a family, and its loss for the core.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dpreg.estimation.releases.residuals import MOST_PREDICTOR
 from dpreg.estimation.releases.rows import FAR, StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
-# A mean response at the end of its range is moved this share of the range inwards, or as far as
-# there would be one such response, or as a deviation of its noise.
+# A mean response at the end of its range is moved inwards by this share of the range, or by one
+# response, or by a standard deviation of its noise.
 _INWARDS = 1e-3
-# Where responses are below 0, rounds start from this share of the largest: steps from a mean that
-# is too large are short, and those from one that is too small are not.
+# If responses are below 0, rounds start from this share of the largest: steps from a mean that is
+# too large are small, those from one that is too small are not.
 _POSITIVE = 0.25
 # Linear predictors beyond these change a probability by less than 1e-17 and 1e-15.
 _MOST_LOGIT, _MOST_PROBIT = 40.0, 8.0
-# Means are at least e to this power smaller than the largest response that counts.
+# Logarithm of the ratio of the largest response to the smallest mean.
 _LOG_REACH = 30.0
 # Standardised responses and their predictors are clipped to this.
 _MOST_STANDARD = 500.0
@@ -35,17 +35,17 @@ CONSTANT_RESIDUAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WorkingModel:
-    """What rounds know before they release anything."""
+    """Starting values and loss, before any release."""
 
     start: Doubles  # Shape (w,): coefficients to start from, and to shrink to.
     curvature: float = 1.0  # Of the loss of a row there.
-    # What one standard deviation of the response is worth in the linear predictor.
+    # Change of the linear predictor equivalent to one standard deviation of the response.
     scale: float = 1.0
-    # Of the residual, as weighted in the score; 0: scores are counted to see how large they are.
+    # Typical residual, as weighted in the score; 0: found from counts of scores.
     deviation: float = 0.0
     family: Family = GAUSSIAN
-    mean: float = 0.5  # Of the response there.
-    # What rows are multiplied by to give 1; None without an intercept.
+    mean: float = 0.5  # Mean response there.
+    # Combination of rows that is 1; None without an intercept.
     constant: Doubles | None = None
 
 
@@ -56,11 +56,11 @@ def working_model(
     change: Doubles,
     given: tuple[int, ...] = (),
 ) -> WorkingModel:
-    """Return the model with the mean response for all rows.
+    """Return the model that predicts the mean response in all rows.
 
     scales: released.
-    change: shape (width, w): what standardised rows are multiplied by.
-    given: columns that are added to the linear predictor.
+    change: shape (width, w): map of standardised rows.
+    given: offsets.
     """
     mean = _inside(float(scales.centre[-1]), family, scales)
     predictor = family.predictor(mean)
@@ -96,7 +96,7 @@ def _inside(mean: float, family: Family, scales: Scales) -> float:
     if family.link == "log" and low < 0:
         low, high = 0.0, (high if high > 0 else -low)
         if float(scales.scale[-1]) ** 2 > mean * (high - mean):
-            # Responses in [low, high] vary less: some are below 0, which count as 0.
+            # Responses in [low, high] vary less: those below 0 are set to 0.
             mean = max(mean, _POSITIVE * high)
     share = 1 / scales.units
     if family.name == "binomial":
@@ -106,9 +106,10 @@ def _inside(mean: float, family: Family, scales: Scales) -> float:
 
 
 def _noise_of_mean(scales: Scales) -> float:
-    """Return the deviation of the noise in the mean response, from that in its variance.
+    """Return the noise standard deviation of the mean response, from that of its variance.
 
-    Both are of sums with the same noise, of u and u^2 with u from -1 to 1 between the limits.
+    Both come from sums with the same noise, of u and u^2, where u is the response scaled to [-1,
+    1].
     """
     if not scales.spread[-1] > 1:
         return math.inf
@@ -118,7 +119,7 @@ def _noise_of_mean(scales: Scales) -> float:
 
 
 def loss_of(family: Family, scales: Scales) -> RowLoss:
-    """Return the loss of a row of a family that is not of least squares.
+    """Return the loss of a row of a family other than least squares.
 
     scales: released, with those of the response.
     """
@@ -138,8 +139,8 @@ def loss_of(family: Family, scales: Scales) -> RowLoss:
 def predictor_range(scales: Scales) -> tuple[float, float]:
     """Return the limits of linear predictors of a log link.
 
-    The upper one is the logarithm of the largest response that counts, `FAR` times as far from 0
-    as where nearly all responses are.
+    The upper one is the logarithm of the clipping limit of responses, `FAR` times the limit below
+    which nearly all responses lie.
     """
     farthest = max(abs(float(scales.low[-1])), abs(float(scales.high[-1])), np.finfo(float).tiny)
     high = math.log(FAR) + math.log(farthest)
@@ -148,7 +149,7 @@ def predictor_range(scales: Scales) -> tuple[float, float]:
 
 
 def range_note(family: Family, scales: Scales) -> tuple[str, ...]:
-    """Say where responses and means were cut off, if they were."""
+    """Return the note on clipped responses and means, if any."""
     if family.link != "log":
         return ()
     high = math.exp(predictor_range(scales)[1])
@@ -158,5 +159,5 @@ def range_note(family: Family, scales: Scales) -> tuple[str, ...]:
     )
 
 
-# Of rows whose norms are counted: residuals are `CONSTANT_RESIDUAL`, whatever the responses.
+# For counts of norms of rows: residuals are `CONSTANT_RESIDUAL`, whatever the responses.
 CONSTANT_LOSS = RowLoss("quantile", (1e3, 1e3), level=CONSTANT_RESIDUAL)

@@ -1,1 +1,1 @@
-"""Private sums over rows: exact integers, noise, and what is made of them."""
+"""Private sums over rows: exact integers, noise, and estimates from them."""

@@ -58,12 +58,12 @@ class GaussianReleases:
     epsilon: float
     delta: float
     bits: _core.BitSource
-    # How many rows the protected unit may have: sensitivities are stated for one row.
+    # Maximum number of rows of a protected unit: sensitivities are stated for one row.
     rows: int = 1
     # The total mu, for callers that do the accounting: releases whose squared mu add up to at most
     # total^2 are total^2/2-zCDP together.  Default: as below.
     total: InitVar[float | None] = None
-    # Share of the squared total that `share` knows nothing of, and `put_aside` hands out.
+    # Share of the squared total that is reserved for `put_aside`.
     aside: float = 0.0
     mu: float = field(init=False)
     parts: list[Part] = field(init=False, default_factory=list)
@@ -84,13 +84,13 @@ class GaussianReleases:
         return self.mu * math.sqrt(fraction)
 
     def put_aside(self, fraction: float) -> float:
-        """Return the mu of a release that uses `fraction` of what was put aside."""
+        """Return the mu of a release that uses `fraction` of the reserved share."""
         return self._most * math.sqrt(self.aside * fraction)
 
     def release(self, label: str, exact: ExactSums, mu: float) -> Noisy:
         """Add discrete Gaussian noise to exact sums.
 
-        A unit of several rows moves sums over rows by as many times what one row does.
+        With several rows per unit the sensitivity is multiplied by their number.
 
         label: for the certificate.
         Returns: values of the same shape.  An entry that counts w times has noise of scale sigma /
@@ -137,7 +137,7 @@ class GaussianReleases:
 
 
 def spent(parts: Sequence[Part]) -> float:
-    """Return the squared mu of parts, added up."""
+    """Return the total squared mu of parts."""
     return math.fsum((part.mu or 0.0) ** 2 for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Counts in bins of columns far from 0, each look within the range that the one before found."""
+"""Histograms of columns far from 0; each narrows the range found by the previous one."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from dpreg.estimation.releases.column_sizes import FEW_BINS, Size, clear, read_b
 from dpreg.estimation.releases.standardisation import LEAST_SHARE
 from dpreg.estimation.releases.statistics import IntervalCounts
 
-# Noise in a cell is this share of the rows, for less than so much of the squared mu, and a share as
-# quiet as the second where that is cheap.  Without it errors of 130 fits were 1.1 times as long,
-# and 15 of 930 coefficients were off by more than four of them, for 7.
+# Noise in a cell, as a share of the rows, and the largest share of the squared mu for it; then the
+# same for less noise where that is cheap.  Without these errors of 130 fits were 1.1 times as
+# large, and 15 of 930 coefficients were wrong by more than four errors instead of 7.
 CELL_NOISE, _MOST_CELLS = 1 / 40, 0.08
 _QUIET_NOISE, _QUIET_MOST = 1 / 500, 0.04
-# Columns far from 0 are looked at with so many bins, while all of their values are in few of them,
-# so many times at most.
+# Bins of a histogram, and the largest number of histograms, which end when values are in many bins.
 _BINS, LOOKS = 32, 3
-# and fewer, down to the second number, where rows would be less than so many deviations in each.
-# With 32 always, scales of .095 of the columns of 1,000 rows of 57 real tables were less than half
-# of theirs, for .022, and .26 of slopes of log wages on education had no error (eps = .3), for .01.
+# There are fewer bins, down to the second number, if rows per bin would be fewer than this many
+# standard deviations of noise.  With 32 always, .095 of the scales of columns in 1,000 rows of 57
+# real tables were less than half of the correct ones instead of .022, and .26 of slopes of log
+# wages on education had no error (eps = .3) instead of .01.
 _PER_BIN, _FEWEST = 1.5, 8
-# Where a look has seen values beyond its range, the next one sees them with so many deviations.
-# Without it a look in which noise hid them made the column narrow: slopes of 1,000 districts beside
-# indicators of four years of five, less their means in districts, missed by up to 14 errors.
+# If a histogram shows values beyond its range, the next one needs only this many standard
+# deviations to show them.  Without it a histogram in which noise hid them made the column too
+# narrow: slopes of 1,000 districts next to indicators of four of five years, as deviations from
+# district means, were wrong by up to 14 errors.
 _STILL = 2.0
-# A response with this share in one bin is of nearly one value.
+# A response with this share in one bin is treated as nearly constant.
 _ONE_VALUE = 0.9
 
 
@@ -47,7 +48,7 @@ def cells_share(sensitivity: float, units: float, noise: GaussianReleases) -> fl
 
 
 def _bins(units: float) -> int:
-    """Return the number of bins of a closer look at so many deviations of noise."""
+    """Return the number of bins of a histogram with this many standard deviations of rows."""
     return 3 + min(max(1 << int(math.log2(max(units / _PER_BIN, 1.0))), _FEWEST), _BINS)
 
 
@@ -60,11 +61,11 @@ def closer_looks(
     noise: GaussianReleases,
     most: float,
 ) -> list[int]:
-    """Look more closely at columns far from 0; return those in which no spread was found.
+    """Narrow the ranges of columns far from 0; return those without significant variation.
 
-    A response of nearly one value is one of these.
+    They include a nearly constant response.
 
-    most: share of the squared mu for each look.
+    most: share of the squared mu for each histogram.
     """
     # In which each look was that found values, and what the last one of them found where the next
     # one saw others beyond it.

@@ -1,4 +1,4 @@
-"""Where the columns lie, from counts that cost as little as they may."""
+"""Centres and scales of columns, from counts with as little budget as possible."""
 
 from __future__ import annotations
 
@@ -42,40 +42,40 @@ from dpreg.privacy.sealed import ExactSums
 _NONE = np.empty(0, dtype=np.int64)
 # Share of the squared mu for the number of rows.
 _COUNT = 0.003
-# A column whose scale is less than this share of its centre is looked at more closely.
+# A column whose scale is less than this share of its centre gets further histograms.
 _FAR = 0.4
-# Each look costs so much at most, and all of them with counts of magnitudes the second: with more,
-# 17 of 60 hazards of 60 to 400 persons had nothing left for scores.
+# Largest share of a histogram, and of all of them with counts of magnitudes: with more, 17 of 60
+# hazard models of 60 to 400 persons had nothing left for scores.
 _LOOK, _TOGETHER = 0.04, 0.2
-# Indicators of levels have no larger deviation.
+# Largest standard deviation of an indicator.
 LEVEL_SCALE = 0.5
-# Public limits are so many scales apart, where nothing else is known of a column.  They may be far
-# too wide, so counts are taken of columns with bounds too.  Without, all coefficients of 500 and of
-# 1,000 rows with bounds ten times too wide had no error, and those of six indicators of 1,000 rows
-# 6 times that of least squares, for 2.4.
+# Distance of public limits, in scales, if nothing else is known of a column.  They may be far too
+# wide, so columns with bounds are counted too.  Without that all coefficients of 500 and of 1,000
+# rows with bounds ten times too wide had no error, and those of six indicators of 1,000 rows had 6
+# times the error of least squares instead of 2.4.
 _BOUNDED = 6.0
-# They are believed where counts as quiet as others would cost more than this: errors of a slope of
-# 300 rows, with bounds that were right, were 2.1 times those of least squares, for 1.6.
+# Bounds are used without counts if these would need more than this share: with counts, errors of a
+# slope of 300 rows with correct bounds were 2.1 times those of least squares instead of 1.6.
 _BELIEVED = 0.5
-# A response of which more than this share is 0 is one of amounts, and counted again.  With .5
-# instead, .42 of the means of 2,000 responses, half of them lognormal and the rest 0, were off by
-# more than four errors, for 0; without it .54, and .93 of those of 20,000, 2% of them not 0.
+# A response with more than this share of zeros has amounts, and is counted again.  With .5 instead,
+# .42 of the means of 2,000 responses, half of them lognormal and the rest 0, were wrong by more
+# than four errors instead of 0; without it .54, and .93 of those of 20,000 with 2% not 0.
 _ZEROS = 0.3
-# Columns that are not found are counted again where noise in a cell is less than this share of the
-# rows: in fewer rows they may be any.  Where they always are, .41 of the coefficients of 130 fits
-# had no error, for .37, and .95 of others covered, for .97.
+# Columns without significant values are counted again only if noise in a cell is less than this
+# share of the rows: in fewer rows they may be arbitrary.  If they always are, .41 of the
+# coefficients of 130 fits had no error instead of .37, and .95 of others covered instead of .97.
 _HIDDEN = 1 / 100
-# A column of which more than this share is 0 is as levels are.  Without, other columns beside an
-# indicator of 2% of 20,000 rows had errors twice as long as those of least squares, for 1.1.
-# Of several the rows that they share are counted too, or they are not told: slopes of two, of 2%
-# and of 3% of 20,000 rows, most of which were the same, missed by up to eight errors.
+# A column with more than this share of zeros is treated like a level.  Without it other columns
+# next to an indicator of 2% of 20,000 rows had errors 2 times those of least squares instead of
+# 1.1.  Rows that several of them share are counted too: without that slopes of two, with 2% and 3%
+# of 20,000 rows, mostly the same, were wrong by up to eight errors.
 _NEARLY = 0.9
-# Of more columns than this it matters that correlations of -1 / 20 add up, as of indicators of all
-# levels but one: without it .76 of the coefficients of 59 of those of 20,000 rows covered, and .71
-# of 54 of rentals of bicycles, for .90 and .91.
+# With more columns than this, correlations of -1 / 20 add up, as for indicators of all levels but
+# one: without it .76 of the coefficients of 59 such columns of 20,000 rows covered, and .71 of 54
+# for bicycle rentals, instead of .90 and .91.
 _MOST_UNTOLD = 6
-# Passes over the rows at most, of which one counts levels, two rare columns and one the response
-# again, but for that which counts events.
+# Maximum number of passes over the rows: among them one for levels, two for rare columns and one
+# for the response; the pass that counts events is not included.
 SCALING_PASSES = 5 + LOOKS
 
 
@@ -89,21 +89,21 @@ def column_scales(
     wide: Integers = _NONE,
     crossed: tuple[Crossed, ...] = (),
 ) -> Scales:
-    """Find centre and scale of the regressors and, last, of the response.
+    """Estimate centre and scale of the regressors and, last, of the response.
 
-    Counts of signs and orders of magnitude come first; of columns far from 0 those in equal bins
-    follow, and regressors that are nearly always 0 (`known_rare`).  Columns with bounds cost
-    nothing, but for counts of the levels of factors, and of columns whose bounds may be wide, if
-    there are not too few rows for that.
+    Signs and orders of magnitude are counted first, then equal bins of columns far from 0, and
+    regressors that are nearly always 0 (`known_rare`).  Columns with bounds cost nothing, except
+    for counts of the levels of factors, and of columns whose bounds may be wide, if there are
+    enough rows.
 
     rows: private.
     bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
-    family: None: nothing more is asked of the response.  Where responses are 0 and 1, or counts,
-        rows are counted by whether they have an event, and again where few have, or have not; of
-        least squares responses of which many are 0 are counted again.
+    family: None: no further counts of the response.  Responses that are 0 and 1, or counts, are
+        counted by whether they have an event, and again if events or non-events are few; for least
+        squares, responses with many zeros are counted again.
     levels: tables of the indicators of factors, whose bounds are 0 and 1.
     wide: columns whose bounds may be wide.
-    crossed: columns that are others times levels, whose scales follow from theirs.
+    crossed: products of columns and levels, whose scales follow from those of the columns.
 
     Privacy
     -------
@@ -136,7 +136,7 @@ def column_scales(
         spent += share
         looked_at.update(wide.tolist())
     response, amounts = len(bounds) - 1, None
-    rare.pop(response, None)  # Of the response other things are known.
+    rare.pop(response, None)  # The response is treated differently.
     lost = [
         int(j) for j in (*searched, *wide)
         if j < len(bounds) - 1 and j not in rare and (j not in sizes or sizes[j].cells == 0)
@@ -145,7 +145,7 @@ def column_scales(
     few = share_of_rows(counted_cells.sensitivity, units, noise, _HIDDEN) >= spent
     again = [] if few else lost
     known, more = known_rare(rows, noise, rare, again, units, _TOGETHER - spent)
-    # Bounds are believed of those that were not counted.
+    # Columns that were not counted keep their bounds.
     untold = looked_at.union(again).intersection([*lost, *rare]).difference(known.columns)
     known = replace(known, untold=tuple(sorted(untold)) if len(untold) <= _MOST_UNTOLD else ())
     spent += more
@@ -165,7 +165,7 @@ def column_scales(
     low, high = bounds[:, 0].copy(), bounds[:, 1].copy()
     low[searched], high[searched] = -1.0, 1.0
     centre, scale = (low + high) / 2, (high - low) / _BOUNDED
-    # A column that is not found is nearly always 0, and its other values are few.
+    # A column without significant values is nearly always 0, with few other values.
     centre[searched], scale[searched] = 0.0, 1.0
     for j, size in sizes.items():
         centre[j], scale[j] = size.centre, size.scale
@@ -223,10 +223,10 @@ def _magnitudes(
     share: float,
     bounds: Doubles | None = None,
 ) -> tuple[dict[int, Size], dict[int, RareColumn], Cells]:
-    """Release counts of orders of magnitude; return what they say of the columns that are found.
+    """Release counts of orders of magnitude; return estimates for columns with significant values.
 
     bounds: shape (columns, 2), limits that hold.
-    Returns them, those that are nearly always 0, and counts of the last.
+    Returns the estimates, the columns that are nearly always 0, and counts of these.
     """
     label = "sign and order of magnitude of each column" + " with bounds" * (bounds is not None)
     counts, deviation = noise.release(label, cells, noise.share(share))
@@ -236,8 +236,8 @@ def _magnitudes(
     if bounds is not None:
         hidden = float(deviation) / units
         for (j, size), row, (low, high) in zip(found.items(), counts, bounds, strict=True):
-            # Its other values are few, are not seen, and rows are too few to count it again.
-            # Without it errors beside such indicators were 1.5 times as long.
+            # Its few other values are not significant, and rows are too few to count it again.
+            # Without it errors next to such indicators were 1.5 times as large.
             if size is None and row[len(row) // 2] > MOSTLY * units:
                 found[j] = nearly_zero(low, high, hidden)
             elif size is not None:

@@ -1,4 +1,4 @@
-"""What noisy counts say about where the values of a column lie.  Everything here is public."""
+"""Locations of the values of a column, from noisy counts.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from dpreg import _core
 from dpreg.base.arrays import Doubles
 from dpreg.data.bounds import LEAST_WIDTH
 
-# What a cell loses, in deviations of its noise, in the search for the run of cells with values.
+# Penalty per cell, in standard deviations of its noise, in the search for the run with values.
 PENALTY, _BIN_PENALTY = 1.3, 0.7
-# By how much a run must lead, in deviations: of orders of magnitude within 2^10 of 1, of others,
-# and of bins.  Noise alone makes a run in one of 50 columns near 1 and in one of 1000 elsewhere.
+# Required lead of a run, in standard deviations: for orders of magnitude within 2^10 of 1, for
+# others, and for bins.  Noise alone makes a run in one of 50 columns near 1 and one of 1000
+# elsewhere.
 LEAD, FAR_LEAD, _BIN_LEAD, NEAR = 4.0, 5.5, 4.0, 10
-# Cells at the ends of a run are dropped with fewer deviations than these: far ones and those near a
-# 0 that is there, other near ones, and far ones next to one that would be.  With 3.2 for these too,
-# one of 1,000 columns was taken for 8 to 64 times as long as it is, for one of 10,000, and among 30
-# of 2,000 rows missed by 31 errors.
+# Cells at the ends of a run are dropped below these numbers of standard deviations: far ones and
+# those near a significant 0, other near ones, and far ones next to one that would be dropped.  With
+# 3.2 for the last, the scale of one in 1,000 columns was 8 to 64 times too large instead of one in
+# 10,000, and the slope of one of 30 in 2,000 rows was wrong by 31 errors.
 _FAR_END, _NEAR_END, _APART = 3.2, 1.5, 4.0
-# Far cells that are clear together go on while those that are left have so many together.  With all
-# of the run 12 of 40 fits of 8,000 rows of 12 columns, 0 in .7 of them, had one with 2 to 12 times
-# its scale, and errors up to 1.9 times as long.
+# Far cells that are significant together are kept while the remaining ones have this many standard
+# deviations together.  With the whole run, 12 of 40 fits of 8,000 rows of 12 columns, 0 in .7 of
+# them, had a column with 2 to 12 times its scale, and errors up to 1.9 times as large.
 _GOES_ON = 2.5
-# A sign is there with so many deviations, and 0 with so many.
+# A sign, and 0, occur if their counts have this many standard deviations.
 _SIGN, _ZERO = 3.5, 4.0
 # and in a closer look with so many.
 _RARE_ZERO = 8.0

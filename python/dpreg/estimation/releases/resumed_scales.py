@@ -1,4 +1,4 @@
-"""Scales from where an earlier release ended."""
+"""Scales from the start given by an earlier release."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dpreg.estimation.releases.standardisation import Scales
 
 # The number of rows, and second moments of rows.
 RESUMED_PASSES = 2
-# The number of rows costs the second of these shares of mu^2; then, where noise in it is more than
-# the first, as much as makes it so, but at most the third.
+# Relative noise aimed at in the number of rows, and its least and largest share of mu^2: it is
+# released with the least share, and again if its noise is larger.
 _COUNT_NOISE, _LEAST_COUNT, _MOST_COUNT = 0.03, 0.003, 0.05
 
 

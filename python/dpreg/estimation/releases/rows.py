@@ -1,4 +1,4 @@
-"""Rows in standard units, and the way back to the user's."""
+"""Rows in standard units, and the conversion to the user's units."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from dpreg.data.design import Design, Terms
 from dpreg.estimation.releases.quantised import SQUARED, MappedRows, Recipe, RowLoss
 from dpreg.estimation.releases.standardisation import Scales
 
-# Weights and responses of a log link count as they are up to this many times what nearly all are
-# below.
+# Weights and responses of a log link are clipped at this multiple of the limit of nearly all.
 FAR = 4.0
-# The mean weight is taken to be no less than this share of where weights end.
+# Least mean weight, as a share of the limit of weights.
 _LEAST_USUAL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class StandardUnits:
-    """Standardised columns, and the way back to the user's units.  Everything here is public."""
+    """Standardised columns, and the conversion to the user's units.  Everything here is public."""
 
     columns: Integers  # Shape (k,): the columns of X that are used.
     # centre, scale: shape (k,): of those columns.
@@ -43,7 +42,7 @@ class StandardUnits:
         )
 
     def with_response(self, place: int) -> StandardUnits:
-        """Take the response for one more column, the last of the design's, at `place`."""
+        """Add the response, the last column of the design, as a column at `place`."""
         return replace(
             self,
             columns=np.append(self.columns, place),
@@ -68,14 +67,14 @@ class StandardUnits:
         return matrix
 
     def offset(self, d: int) -> Doubles:
-        """Return what the coefficients are at theta = 0."""
+        """Return the coefficients at theta = 0."""
         return np.concatenate([[self.y_centre] * self.intercept, np.zeros(d)])
 
 
 def standard_units(scales: Scales, *, intercept: bool) -> StandardUnits:
     """Return the units of all columns under released scales.
 
-    Through the origin nothing is centred, and a scale is a root mean square about 0.
+    Without an intercept columns are not centred, and scales are root mean squares about 0.
     """
     centre = scales.centre if intercept else np.zeros_like(scales.centre)
     scale = scales.scale if intercept else np.hypot(scales.scale, scales.centre)
@@ -90,7 +89,7 @@ def standard_units(scales: Scales, *, intercept: bool) -> StandardUnits:
 
 
 def longest_row(row_factor: float, units: StandardUnits) -> float:
-    """Return the length that rows are shrunk to: this many times what is expected."""
+    """Return the clipping threshold of rows: this multiple of their expected norm."""
     return row_factor * math.sqrt(max(1, units.width))
 
 
@@ -102,12 +101,12 @@ def standardised_rows(
     *,
     response_limit: float = 0.0,
 ) -> MappedRows:
-    """Quantise the rows of `design` under released scales, for predictions, and keep them.
+    """Quantise the rows of `design` under released scales, for predictions, and store them.
 
-    Regressors beyond the limits are moved to them, which steadies a fit and biases its slopes.
+    Regressors are clipped to their limits, which stabilises a fit and biases its slopes.
 
     units: of `scales`.
-    row_limit: longer rows are shrunk to it.
+    row_limit: clipping threshold of norms of rows.
     response_limit: above 0, the response clipped to it is the last entry of each row.
     """
     recipe = _recipe(design.terms, scales, units, row_limit, winsorise=True)
@@ -127,10 +126,10 @@ def mapped_rows(
 ) -> MappedRows:
     """Quantise the rows of `design` in standard units, times `change`.
 
-    Only those regressors are moved whose limits are not `trusted`.  Parameters are as for
+    Only regressors whose limits are not `trusted` are clipped.  Parameters are as for
     `standardised_rows`.  The rows of a unit add up to one score.
 
-    change: shape (width, width): rows are shortened by their norm after it.
+    change: shape (width, width): rows are clipped by their norm after it.
     kept: see `MappedRows`.
     loss: of a row.
     aim: shape (width,): see `MappedRows.aim`.
@@ -143,7 +142,7 @@ def mapped_rows(
 
 
 def most_weight(scales: Scales, place: int) -> float:
-    """Return what larger weights count as, from the released scales of their column."""
+    """Return the clipping limit of weights, from the released scales of their column."""
     farthest = max(abs(float(scales.low[place])), abs(float(scales.high[place])))
     return farthest * (1.0 if scales.given[place] else FAR)
 
@@ -156,7 +155,7 @@ def _recipe(
         most = most_weight(scales, terms.weight)
         usual = max(float(scales.centre[terms.weight]), _LEAST_USUAL * most)
     columns = units.columns
-    # Beyond limits that have nothing to do with the values rows would have no length.
+    # Beyond limits that are unrelated to the values, norms of rows would be meaningless.
     reach = np.where(winsorise | ~scales.trusted[columns], 0.0, np.inf)
     return Recipe(
         columns=columns,

@@ -1,4 +1,4 @@
-"""Where columns end: maps of them to [-1, 1] and back, and how far predictions follow the line."""
+"""Limits of columns: maps to [-1, 1] and back, and limits of predictions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dpreg.estimation.releases.standardisation import Scales
 from dpreg.estimation.releases.statistics import TailVotes
 from dpreg.privacy.sealed import Scores
 
-# How many times as wide as the limits of the fit; the first unless a vote says otherwise.  Votes
-# are bounded, and what far limits gain they gain by large errors: they come before near ones.
+# Candidate widths of prediction limits, relative to those of the fit; the first is the default.
+# Votes are bounded, and wide limits differ by large errors, so they are tried before narrow ones.
 _FACTORS = (1.25, 4.0, 1.0)
-# Deviations of its noise by which a vote must be won.
+# Required lead of a vote, in standard deviations of its noise.
 _LEAD = 1.5
 # Mapped cells are multiples of 2^-15, and scores of 2^-20.
 _CELL_BITS, _SCORE_BITS = 15, 20
-# Cells that are mapped together: they stay near the processor, and sums of products of so many are
-# exact in doubles, in any order.
+# Cells that are mapped together: they fit in the cache, and sums of products of this many are exact
+# in doubles, in any order.
 _TOGETHER = 1 << 15
 # Largest change of a score when one row is added or removed, and length of the interval that holds
 # the changes of all scores; both are attained (clipped_products.md).
@@ -39,7 +39,7 @@ class Scaling:
 
     @property
     def limits(self) -> Doubles:
-        """Where each column and, last, the response are clipped, shape (d + 1, 2)."""
+        """Clipping limits of each column and, last, of the response, shape (d + 1, 2)."""
         return np.column_stack([self.centre - self.scale, self.centre + self.scale])
 
     def scale_columns(self, X: Doubles) -> Doubles:
@@ -55,13 +55,13 @@ class Scaling:
         return np.where(self.used, weights * (self.scale[-1] / self.scale[:-1]), 0.0)
 
     def intercept(self, slopes: Doubles, constant: float) -> float:
-        """Return what is added to x . slopes: `constant` is in scaled units."""
+        """Return the intercept in the user's units; `constant` is in scaled units."""
         shift = float(self.centre[:-1] @ slopes)
         return float(self.centre[-1] + self.scale[-1] * constant) - shift
 
 
 def in_unit_interval(values: Doubles, centre: Doubles, scale: Doubles) -> Doubles:
-    """Return values less their centre, over their scale, clipped to [-1, 1]; NaN becomes 0."""
+    """Return (value - centre) / scale, clipped to [-1, 1]; NaN becomes 0."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return np.nan_to_num(np.clip((values - centre) / scale, -1.0, 1.0), nan=0.0)
 
@@ -82,7 +82,7 @@ def scaling_from_bounds(bounds: Doubles, *, intercept: bool) -> Scaling:
 
 
 def scaling_from_scales(scales: Scales, reach: float, *, intercept: bool) -> Scaling:
-    """Map `reach` standard deviations about each mean to [-1, 1], less where values end before.
+    """Map `reach` standard deviations about each mean, or the range if smaller, to [-1, 1].
 
     Without an intercept 0 stays where it is, and root mean squares stand for standard
     deviations.
@@ -97,7 +97,7 @@ def scaling_from_scales(scales: Scales, reach: float, *, intercept: bool) -> Sca
 def prediction_limits(
     design: Design, scales: Scales, params: Doubles, noise: GaussianReleases, share: float
 ) -> Doubles:
-    """Choose where predictions move regressors, and then themselves.
+    """Choose the limits to which predictions clip regressors and their result.
 
     params: shape (intercept + d,): released, in the user's units.
     share: of the squared mu; nothing is spent when all columns have bounds.
@@ -107,7 +107,7 @@ def prediction_limits(
     if scales.given.all():
         return sets[0]
     intercept = design.terms.intercept
-    slopes = np.zeros(len(scales.low) - 1)  # weights move no prediction
+    slopes = np.zeros(len(scales.low) - 1)  # weights do not enter predictions
     slopes[: len(params) - intercept] = params[int(intercept) :]
     votes = design.total(
         TailVotes(
@@ -124,7 +124,7 @@ def prediction_limits(
 
 
 def regressor_limits(scales: Scales) -> Doubles:
-    """Return where predictions move regressors, and none for themselves.
+    """Return the limits to which predictions clip regressors.
 
     Returns an array of shape (d + 1, 2): NaN for the response, last: the mean of a family has the
         limits of its link.
@@ -135,9 +135,9 @@ def regressor_limits(scales: Scales) -> Doubles:
 
 
 def widened(scales: Scales, factor: float) -> Doubles:
-    """Return the limits, `factor` times as wide where they were searched for.
+    """Return the limits, `factor` times as wide where they were estimated.
 
-    What was seen on one side of 0 stays there; public bounds stay as they are.
+    Limits do not cross 0; public bounds are unchanged.
     """
     middle, half = (scales.low + scales.high) / 2, (scales.high - scales.low) / 2
     low, high = middle - factor * half, middle + factor * half
@@ -156,7 +156,7 @@ class ClippedProducts:
     centres: Doubles
     halves: Doubles
     starts: tuple[int, ...]  # First column of each term, whose score is the largest of its columns.
-    rows: int  # How many rows a unit may have.
+    rows: int  # Maximum number of rows of a unit.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (d,), in steps of 2^-30."""
@@ -176,7 +176,7 @@ class ClippedProducts:
 
 
 def mapped(values: Doubles, centre: Doubles, half: Doubles) -> Doubles:
-    """Return cells in [-1, 1], as whole numbers of steps; 0 for what is not a number."""
+    """Return cells mapped to [-1, 1], as whole numbers of steps; NaN becomes 0."""
     return np.asarray(np.rint(np.ldexp(in_unit_interval(values, centre, half), _CELL_BITS)))
 
 

@@ -10,12 +10,12 @@ from dpreg.base.arrays import Doubles
 
 
 def without_spread(values: Doubles, deviation: float) -> Doubles:
-    """Return the second moments along the eigenvectors of a noisy matrix, of the one without noise.
+    """Return the noiseless second moments along the eigenvectors of a noisy matrix.
 
-    Noise pushes eigenvalues apart and turns eigenvectors: along the k-th of them the matrix
-    without noise has less than a large eigenvalue and more than a small one says.  For noise
-    with this deviation on the diagonal and 1 / sqrt 2 of it elsewhere, that is
-    deviation^2 sum over j != k of 1 / (value_k - value_j); close eigenvalues count less.
+    Noise spreads eigenvalues and rotates eigenvectors: along its eigenvectors the noiseless matrix
+    is smaller than large eigenvalues and larger than small ones.  For noise with this deviation on
+    the diagonal, divided by sqrt 2 elsewhere, the difference is deviation^2 sum over j != k of 1 /
+    (value_k - value_j); close eigenvalues get less weight.
 
     References
     ----------
@@ -29,13 +29,13 @@ def without_spread(values: Doubles, deviation: float) -> Doubles:
 
 
 def symmetric_root(moments: Doubles, *, centred: bool) -> Doubles:
-    """Return what rows with these second moments are multiplied by, so that they have unit ones.
+    """Return the map of rows with these second moments to unit second moments.
 
-    New coordinates are as near as may be to the old ones, each over its deviation: what was long
-    for one column is so for one coordinate.
+    New coordinates are as close as possible to the old ones divided by their standard deviation, so
+    a row that is large in one column is large in one coordinate.
 
     moments: shape (w, w): positive definite.
-    centred: the first entry of rows stands for an intercept: the others are taken about their mean.
+    centred: the first entry of rows is an intercept, and the others are centred.
     """
     if not len(moments):
         return moments

@@ -1,4 +1,4 @@
-"""Limits, centre and scale of every column, privately, with nothing known beforehand."""
+"""Private limits, centre and scale of every column, without prior knowledge."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from dpreg.estimation.releases.rare_columns import RareColumn, RareColumns
 from dpreg.estimation.releases.statistics import IntervalCounts, MagnitudeCounts, MomentSums
 from dpreg.privacy.sealed import ExactSums
 
-# Lead of an order of magnitude over noise, in its deviations: of 257 cells without a value
-# one run or another leads by as much in 1 of 20,000 columns.
+# Required lead of an order of magnitude, in standard deviations of noise: among 257 cells without
+# values some run leads by as much in 1 of 20,000 columns.
 _LEAD = 4.5
 # Weight of the response in the squared norm of a row's counts, as a share of all regressors.
 _RESPONSE = 1 / 3
-# Share of the values that may be outside the narrowed limits.  With none 3 of 24 small fits of
-# `DPSGD` and `FrankWolfe` were declined, for none.
+# Share of the values that may be outside the narrowed limits.  With none, 3 of 24 small fits of
+# `DPSGD` and `FrankWolfe` were declined instead of none.
 _OUTSIDE = 0.02
-# Counts of this many deviations are values for sure.
+# Standard deviations of noise from which a count is significant.
 _CLEAR = 3.5
-# Deviations of its noise that the variance of the response must have, to be one, and that the
-# rows must have in a histogram of it: with fewer, noise hides a third of them outside the limits.
+# Standard deviations of noise for which the variance of the response is significant, and required
+# of the rows in its histogram: with fewer, noise hides a third of them outside the limits.
 _SPREAD, _ROWS = 3.0, 12.5
-# A release with less of the squared mu says nothing, and more zooms find nothing more.
+# A release with a smaller share is useless, and so are more zooms.
 LEAST_SHARE, _MOST_ZOOMS, _MOST_BINS = 1e-4, 200, 256
 
 
 def column_weights(searched: Integers, columns: int) -> Doubles:
-    """Return how much each searched column counts.
+    """Return the weight of each searched column.
 
-    A fit can do without a regressor but not without the response, the last of `columns`: among
-    many it counts more, and its histogram is less noisy.
+    A fit needs the response, the last of `columns`, more than any regressor, so with many
+    regressors it gets a larger weight and a less noisy histogram.
     """
     weights = np.ones(len(searched))
     if searched[-1] == columns - 1:
@@ -49,7 +49,7 @@ def column_weights(searched: Integers, columns: int) -> Doubles:
 
 
 def magnitude(counts: Doubles, deviation: float) -> float | None:
-    """Return a power of two that bounds the values of a column; None when none can be seen."""
+    """Return a power of two that bounds the values of a column; None if none is significant."""
     best, total, last = 0.0, 0.0, -1
     for k, gain in enumerate(counts - 1.5 * deviation):
         total = max(total, 0.0) + gain
@@ -59,9 +59,9 @@ def magnitude(counts: Doubles, deviation: float) -> float | None:
 
 
 def narrowed(cells: Doubles, low: float, high: float, deviation: float) -> tuple[float, float]:
-    """Return the least part of [low, high] with nearly all values, if that can be seen.
+    """Return the smallest part of [low, high] with nearly all values, if significant.
 
-    The last cell counts zeros: a column that is mostly 0 keeps 0 and what else there is.
+    The last cell counts zeros: a column that is mostly 0 keeps 0 and the range of other values.
     """
     counts, zeros = cells[:-1], cells[-1]
     clear = np.flatnonzero(counts > _CLEAR * deviation)
@@ -90,9 +90,9 @@ def _least_run(counts: Doubles, first: int, last: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """What was released about each column."""
+    """Released limits, centre and scale of each column."""
 
-    # low, high: shape (D,): where the values lie; D columns, the response last.
+    # low, high: shape (D,): limits of the values; D columns, the response last.
     low: Doubles
     high: Doubles
     # centre, scale: shape (D,): mean and standard deviation within the limits.
@@ -100,31 +100,30 @@ class Scales:
     scale: Doubles
     given: Flags  # Shape (D,): True: the limits are public bounds.
     spread: Doubles  # Shape (D,): variance within the limits, in deviations of its noise.
-    # Shape (D,): False: not even the order of magnitude was found, so `low` and `high` have nothing
-    # to do with the values.
+    # Shape (D,): False: not even the order of magnitude is known, so `low` and `high` are unrelated
+    # to the values.
     seen: Flags
-    # False: the response has no bounds, and where it lies cannot be told from noise; neither could
-    # anything that is said about it, so a fit must decline.
+    # False: the response has no bounds and its location is not estimable, so a fit must decline.
     response_found: bool
     units: float  # Noisy number of rows, at least 1.
-    rare: RareColumns = field(default_factory=RareColumns)  # Those that are nearly always 0.
-    # Of least squares: the responses that are not 0, where many are.
+    rare: RareColumns = field(default_factory=RareColumns)  # Columns that are nearly always 0.
+    # For least squares: the nonzero responses, if many are 0.
     amounts: RareColumn | None = None
-    counted: bool = False  # True: responses are 0 and 1, or counts as far as their size says.
+    counted: bool = False  # True: responses are 0 and 1, or of the size of counts.
 
     @property
     def identified(self) -> Flags:
-        """False: the spread of the column is not more than its noise."""
+        """False: the variance of the column is not significant."""
         return np.asarray(self.spread > 1.0)
 
     @property
     def trusted(self) -> Flags:
-        """True: the limits are public bounds, or found with a spread within them."""
+        """True: the limits are public bounds, or estimated with a significant variance."""
         return self.given | (self.seen & self.identified)
 
     @property
     def constant(self) -> Flags:
-        """True: the values were found, and no spread among them."""
+        """True: the values were located, without significant variance."""
         return ~self.given & self.seen & ~self.identified
 
 
@@ -133,26 +132,25 @@ class Scales:
 class Standardisation:
     """Options of private standardisation, all public.
 
-    In each column, a noisy histogram of magnitudes finds the order of magnitude of the values
-    other than 0; a few noisy histograms of equal bins, each within the range that the last
-    one left, close in on where nearly all of them are; noisy sums and sums of squares give mean
-    and standard deviation there.  The histograms of the response are the least noisy.
+    In each column, a noisy histogram of magnitudes gives the order of magnitude of the nonzero
+    values; a few noisy histograms of equal bins, each within the range of the previous one, narrow
+    the range that has nearly all of them; noisy sums and sums of squares give mean and standard
+    deviation there.  The histograms of the response are the least noisy.
 
     Parameters
     ----------
     magnitude_share, zoom_share, moment_share : float
         Shares of the squared mu of a release; `zoom_share` for each histogram of equal bins.
     zooms : int, default 3
-        How many of those.
+        Number of histograms of equal bins.
     bins : int, default 16
         Bins of each.
 
     Privacy
     -------
-    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share) mu^2
-    neighbours : add or remove one unit, of as many rows as the releases are told
-    public : all options, the number of columns, the bounds that are given
-    proof : standardisation.md
+    guarantee : m-GDP, m^2 = (magnitude_share + zooms zoom_share + moment_share) mu^2 neighbours :
+    add or remove one unit, with at most the rows of the releases public : all options, the number
+    of columns, the given bounds proof : standardisation.md
     """
 
     magnitude_share: float = 0.07
@@ -179,11 +177,11 @@ class Standardisation:
 
     @property
     def passes(self) -> int:
-        """Over the rows, at most."""
+        """Maximum number of passes over the rows."""
         return 2 + self.zooms
 
     def release(self, rows: Totals, noise: GaussianReleases, bounds: Doubles) -> Scales:
-        """Find the scales of the regressors and, last, of the response.
+        """Estimate the scales of the regressors and, last, of the response.
 
         noise: spends `share` of it, less when all columns have bounds.
         bounds: shape (d + 1, 2): public limits of each column, NaN where none were given.
@@ -208,10 +206,10 @@ class Standardisation:
         searched: Integers,
         noise: GaussianReleases,
     ) -> tuple[Flags, Doubles]:
-        """Set `low` and `high` of the columns in `searched`; only they cost anything.
+        """Set `low` and `high` of the columns in `searched`; only these use budget.
 
-        Returns whether the order of magnitude of each of them was found, and the deviations of
-        the noise in the last histogram.
+        Returns whether the order of magnitude of each was found, and the noise standard deviations
+            of the last histogram.
         """
         weights, mu = column_weights(searched, len(low)), noise.share(self.magnitude_share)
         found, deviations = magnitudes(rows, searched, weights, noise, mu)
@@ -269,7 +267,7 @@ def magnitudes(
 ) -> tuple[list[float | None], Doubles]:
     """Release orders of magnitude of columns.
 
-    Returns sizes: powers of two that bound the values of each; None: not even that was found.
+    Returns sizes: powers of two that bound the values of each; None: not found.
     and deviations: of the noise in the counts of each.
     """
     cells = rows.total(MagnitudeCounts(searched, weights))
@@ -282,6 +280,6 @@ def magnitudes(
 def _noisy_counts(
     label: str, cells: ExactSums, weights: Doubles, noise: GaussianReleases, mu: float
 ) -> tuple[Doubles, Doubles]:
-    """Release histograms, one a row, with these weights; return the deviations of rows too."""
+    """Release histograms, one per row, with these weights; also return noise by row."""
     counts, scale = noise.release(label, cells, mu)
     return counts, scale / weights

@@ -1,8 +1,8 @@
-"""What blocks of rows add to each sum that is released: public instructions, which can be pickled.
+"""Statistics: contributions of blocks of rows to released sums.  Public, and can be pickled.
 
-Each is called with a block, regressors and response, and returns exact integers, added up row by
-row: blocks may be read in any order, divided in any way, on one machine or many.  `seal` says by
-how much a row moves the total.
+Each is called with the regressors and response of a block and returns exact integers, summed row by
+row: blocks may be read in any order and divided in any way, on one machine or many.  `seal` states
+the sensitivity of the total to a row.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dpreg.privacy.sealed import Counts, ExactSums
 class MagnitudeCounts:
     """Numbers of values of each order of magnitude."""
 
-    searched: Integers  # Which columns, the response being the last.
-    weights: Doubles  # How much each of them counts.
+    searched: Integers  # Indices of columns; the response is last.
+    weights: Doubles  # Weight of each of them.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, cells)."""
@@ -37,14 +37,14 @@ class MagnitudeCounts:
 class SizeCounts:
     """The number of rows, and numbers of values of each sign and order of magnitude."""
 
-    groups: tuple[Integers, ...]  # Of columns, the response being the last.
+    groups: tuple[Integers, ...]  # Of columns; the response is last.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return one number, then those of each column, in the order of values."""
+        """Return the number of rows, then the counts of each column, in the order of values."""
         return np.append(len(y), _magnitudes(X, y)[np.concatenate(self.groups)])
 
     def seal(self, sums: Sums) -> tuple[ExactSums, ...]:
-        """Return the number of rows, and of each group values by column: a row of an array each."""
+        """Return the number of rows, and an array for each group with one row per column."""
         columns = [len(group) for group in self.groups]
         cells = sums[1:].reshape(sum(columns), -1) if sum(columns) else np.zeros((0, 0), sums.dtype)
         parts = np.split(cells, np.cumsum(columns)[:-1])
@@ -53,7 +53,7 @@ class SizeCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairCounts:
-    """Numbers of rows in which two columns are not 0, of each pair of columns."""
+    """Numbers of rows in which both columns of a pair are not 0."""
 
     places: Integers
 
@@ -68,15 +68,15 @@ class PairCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCounts:
-    """Numbers of values in equal bins; zeros are in none of them."""
+    """Numbers of values in equal bins, without zeros."""
 
-    # low, high: shape (d + 1,): limits of the bins of each column, the response being the last.
+    # low, high: shape (d + 1,): limits of the bins of each column; the response is last.
     low: Doubles
     high: Doubles
     bins: int
     searched: Integers
-    weights: Doubles  # How much each searched column counts.
-    zeros: bool = False  # One more cell, the last, counts them.
+    weights: Doubles  # Weight of each searched column.
+    zeros: bool = False  # Whether an additional last cell counts zeros.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (columns, bins + zeros)."""
@@ -90,7 +90,7 @@ class IntervalCounts:
 
 @dataclass(frozen=True, slots=True)
 class EventCounts:
-    """Numbers of rows with a response below 1/2, and from there on."""
+    """Numbers of rows with a response below 1/2, and of others."""
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of two numbers."""
@@ -104,14 +104,14 @@ class EventCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelCounts:
-    """Numbers of rows of each level of factors, and of rows of none, each last."""
+    """Numbers of rows of each level of factors, and last of rows without one."""
 
-    groups: tuple[Integers, ...]  # Places in X of the indicators of each factor.
+    groups: tuple[Integers, ...]  # Indices in X of the indicators of each factor.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return one number an indicator, and one more a factor.
+        """Return a count for each indicator, and one more for each factor.
 
-        A row counts for the first indicator of a factor that it has.
+        A row counts for the first indicator of a factor that is 1.
         """
         counts = []
         for places in self.groups:
@@ -121,7 +121,7 @@ class LevelCounts:
         return np.concatenate(counts)
 
     def seal(self, sums: Sums) -> ExactSums:
-        """Return them: a row adds 1 to one number of each factor."""
+        """Return the counts: a row adds 1 to one count of each factor."""
         return ExactSums(sums, _core.counts_sensitivity(np.ones(len(self.groups))))
 
 
@@ -129,10 +129,10 @@ class LevelCounts:
 class MomentSums:
     """The number of rows, then sums, then sums of squares of columns mapped to [-1, 1]."""
 
-    # middle, half: shape (d + 1,): of the limits of each column, the response being the last.
+    # middle, half: shape (d + 1,): of the limits of each column; the response is last.
     middle: Doubles
     half: Doubles
-    weights: Doubles  # Shape (d + 1,): how much each column counts.
+    weights: Doubles  # Shape (d + 1,): weight of each column.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
         """Return an array of shape (1 + 2 (d + 1),)."""
@@ -158,7 +158,7 @@ class TailVotes:
     unit: float
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return one number a set but the first."""
+        """Return one number for each set except the first."""
         return _core.tail_votes(
             X, y, self.slopes, self.intercept, low=self.low, high=self.high, unit=self.unit
         )
@@ -168,7 +168,7 @@ class TailVotes:
 
 
 def counts_of_columns(cells: Sums, weights: Doubles) -> ExactSums:
-    """Seal counts of values, one row of them a column: a row adds 1 to one cell of each."""
+    """Seal counts with one row per column: a data row adds 1 to one cell of each."""
     per_column = cells.size // max(len(weights), 1)
     entries = np.repeat(weights, per_column)
     return ExactSums(cells, _core.counts_sensitivity(weights), weights=entries)

@@ -1,4 +1,4 @@
-"""Regressors as if each had two values: where most of what they do to a mean is done.  Public."""
+"""Approximation of regressors by variables with two values.  Public."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from dpreg.base.arrays import Doubles, Flags
 from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 
-# A column has no values but its limits where its deviation is this share of what it then is.
+# A column is taken to have only its limits as values if its standard deviation is at least this
+# share of that of such a column.
 _ONLY = 0.7
-# A column from near 0 on is skewed where its limits are so many times as far above the mean as
-# below: with less, those of logarithms and of normal columns are.
+# A column from near 0 is skewed if its limits are this many times as far above the mean as below:
+# with less, logarithms and normal columns would be.
 _SKEWED = 1.8
 
 
 @dataclass(frozen=True, slots=True)
 class TwoValues:
-    """Regressors as if each had two values, with the mean and the variance that it has."""
+    """Regressors replaced by variables with two values, with the same means and variances."""
 
     means: Doubles  # Shape (w,).
-    # values, shares: shape (2, w): what the values are, and the shares of the rows that have them.
+    # values, shares: shape (2, w): the values, and their shares of the rows.
     values: Doubles
     shares: Doubles
 
     @property
     def farther(self) -> Doubles:
-        """How far the farther value is from the mean, or of the constant from 0."""
+        """Distance of the farther value from the mean; of the constant from 0."""
         return np.asarray(np.maximum(np.abs(self.values - self.means).max(axis=0), 1.0))
 
 
 def two_values(scales: Scales, units: StandardUnits) -> TwoValues:
-    """Return what released scales say of the columns that are used, and of the constant.
+    """Return the approximation of the columns that are used, and of the constant.
 
-    Values are between the mean and the limits, as far as the variance has them: an indicator has
-    its own, and a column that is long on one side is so still.
+    Values are between the mean and the limits, with the given variance: an indicator keeps its
+    values, and a skewed column stays skewed.
     """
     columns, least = units.columns, np.sqrt(np.finfo(float).tiny)
     centre = scales.centre[columns]
@@ -55,7 +56,7 @@ def two_values(scales: Scales, units: StandardUnits) -> TwoValues:
 
 
 def only_two(scales: Scales, units: StandardUnits) -> Flags:
-    """Return which columns that are used have two values, their limits, and hardly any other.
+    """Return which used columns have hardly any values except their limits.
 
     References
     ----------
@@ -66,9 +67,9 @@ def only_two(scales: Scales, units: StandardUnits) -> Flags:
 
 
 def skewed(scales: Scales, units: StandardUnits) -> Flags:
-    """Return which columns that are used are positive and have a long tail, as limits have it.
+    """Return which used columns are positive with a long tail, judged by their limits.
 
-    Not those whose limits were given, and not those that are nearly always 0.
+    Columns with given limits and columns that are nearly always 0 are not included.
     """
     below, above = _apart(scales, units)
     low, centre = scales.low[units.columns], scales.centre[units.columns]
@@ -78,9 +79,9 @@ def skewed(scales: Scales, units: StandardUnits) -> Flags:
 
 
 def about_skewed(scales: Scales, units: StandardUnits, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Say of whom the hazard ratios of skewed covariates mainly are.
+    """Return the note on which persons determine the hazard ratios of skewed covariates.
 
-    names: of all columns; terms with a function are the choice of the user.
+    names: of all columns; terms with a function are the user's choice.
     """
     found = [names[j] for j in units.columns[skewed(scales, units)] if names[j].isidentifier()]
     if not found:
@@ -93,12 +94,12 @@ def about_skewed(scales: Scales, units: StandardUnits, names: tuple[str, ...]) -
 
 
 def _most_spread(below: Doubles, above: Doubles) -> Doubles:
-    """Return the largest deviation of values between limits so far from their mean."""
+    """Return the largest standard deviation of values within these distances of their mean."""
     return np.asarray(np.sqrt(below) * np.sqrt(above))
 
 
 def _apart(scales: Scales, units: StandardUnits) -> tuple[Doubles, Doubles]:
-    """Return how far limits are below and above the mean."""
+    """Return the distances of the limits from the mean."""
     centre = scales.centre[units.columns]
     below = np.maximum(centre - scales.low[units.columns], 0.0)
     return below, np.maximum(scales.high[units.columns] - centre, 0.0)

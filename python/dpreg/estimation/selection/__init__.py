@@ -16,7 +16,7 @@ SELECTORS: dict[str, type[Selector]] = {
 
 
 def selector_from(selector: str | Selector, argument: str = "select") -> Selector:
-    """Return the selector that a name or an options object stands for.
+    """Return the selector given by a name or an options object.
 
     Raises ValueError if it is neither, naming `argument`.
     """

@@ -24,7 +24,7 @@ from dpreg.privacy.certificate import Part
 from dpreg.privacy.cost import Cost
 from dpreg.privacy.zcdp import bounded_range_epsilon, zcdp_rho
 
-# The core draws at 2^-38 nats or more; with a little room for k roundings.
+# The core requires at least 2^-38; this leaves room for k roundings.
 _LEAST_CHOICE = 4e-12
 SHARE = Limit("in (0, 1)", lambda share: 0 < share < 1)
 WINS = "a term wins a round with probability 95% when it leads all others by"
@@ -34,16 +34,16 @@ WINS = "a term wins a round with probability 95% when it leads all others by"
 class Selection:
     """A choice that may be published."""
 
-    chosen: tuple[int, ...]  # Length k: places among `terms.candidates`.
-    ordered: bool  # True: in the order they were chosen.  False: the order says nothing.
+    chosen: tuple[int, ...]  # Length k: indices into `terms.candidates`.
+    ordered: bool  # True: in the order of choice.  False: the order has no meaning.
     parts: tuple[Part, ...]  # How the budget was used, with every noise scale.
-    clarity: Clarity  # How far apart scores had to be, from public numbers.
+    clarity: Clarity  # The lead that scores needed, from public numbers.
     composition: str = "basic"  # How the parts add up.
     units: float | None = None  # Private estimate of the number of units, if one was made.
     notes: tuple[str, ...] = field(default=())
 
     def of(self, terms: Terms) -> dict[str, tuple[int, ...]]:
-        """Return what was chosen and its columns, as the formula has it if there is no order."""
+        """Return the chosen terms and their columns, by formula order unless `ordered`."""
         candidates = list(terms.candidates.items())
         return dict(candidates[j] for j in (self.chosen if self.ordered else sorted(self.chosen)))
 
@@ -51,16 +51,16 @@ class Selection:
 class Selector(Procedure):
     """A private feature selection: frozen options and `select`.
 
-    What it chooses from are the terms of the formula, each with all of its columns.  The score of
-    a term is the largest of its columns: where the scores of all columns change by amounts in
-    [a, b], so do the largest of each term (cpp/include/dpreg/stats/groups.hpp), and noise
-    that is made for the columns is enough for the terms.
+    The candidates are the terms of the formula, each with all of its columns.  The score of a term
+    is the largest score of its columns: if the scores of all columns change by amounts in [a, b],
+    so does the maximum of each term (cpp/include/dpreg/stats/groups.hpp), and noise for columns is
+    sufficient for terms.
     """
 
     __slots__ = ()
 
     share: float  # Share of eps that `dp_lm(select=...)` gives to the selection.
-    max_rows: int  # Of a unit, for selections in rounds.
+    max_rows: int  # Per unit, for selections in rounds.
 
     def check(self, terms: Terms, k: int, epsilon: float, delta: float) -> None:
         """Raise a ValueError if the options cannot be used; called before records are read."""
@@ -68,7 +68,7 @@ class Selector(Procedure):
         check_choice(plan_rounds(epsilon, delta, k).epsilon / self.max_rows)
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
-        """Say what a selection with this allowance costs at most, from public numbers alone."""
+        """Return the largest cost of a selection with this allowance, from public numbers alone."""
         return Cost.choices(plan_rounds(epsilon, delta, k).epsilon, k, epsilon, delta)
 
     @abstractmethod
@@ -78,11 +78,11 @@ class Selector(Procedure):
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What each of k choices may spend, and how they add up."""
+    """The budget of each of k choices, and their composition."""
 
     epsilon: float  # Of one round, which must be an exponential mechanism (epsilon-bounded range).
     composition: str
-    delta: float  # What is used of the delta of the budget.
+    delta: float  # Part of delta that is used.
 
 
 def plan_rounds(epsilon: float, delta: float, k: int) -> Rounds:
@@ -128,19 +128,19 @@ def clarity_of(
 
 
 def starts_of(terms: Terms) -> list[int]:
-    """Return at which column of the design each candidate begins."""
+    """Return the first column of each candidate."""
     return [columns[0] for columns in terms.candidates.values()]
 
 
 def check_choice(epsilon: float) -> None:
-    """Refuse an epsilon of one choice that the core could not tell from 0."""
+    """Raise an error if the epsilon of one choice underflows."""
     if epsilon < _LEAST_CHOICE:
         raise BudgetError("eps", f"is too small for so many columns: {epsilon:.3g} for each choice")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a first stage released."""
+    """The release of a first stage."""
 
     names: tuple[str, ...] | None = None  # Of the terms; None: there was no selection.
     parts: tuple[Part, ...] = ()
@@ -152,25 +152,25 @@ class FirstStage:
     """A selection that has been checked, or none.  Public."""
 
     selector: Selector | None
-    kept: int  # How many terms the regression gets.
-    epsilon: float  # What the selection spends.
-    epsilon_fit: float  # What is left for the regression.
+    kept: int  # Number of terms for the regression.
+    epsilon: float  # Of the selection.
+    epsilon_fit: float  # Of the regression.
     # Probability that a unit is used for the selection instead of the regression.
     split: float | None = None
 
     @property
     def label(self) -> str:
-        """What comes before the name of the method in a certificate."""
+        """Prefix of the name of the method in a certificate."""
         return "" if self.selector is None else f"{self.selector.name}, then "
 
     def composition(self, of_fit: str) -> str:
-        """How its parts and those of the fit add up."""
+        """Composition of its parts with those of the fit."""
         if self.split is not None:
             return f"selection and fit on different units; {of_fit} in the fit"
         return of_fit if self.selector is None else after_basic(of_fit)
 
     def cost(self, fit: Cost) -> Cost:
-        """Return what both stages cost at most, or have cost, by the cost of the fit."""
+        """Return the cost of both stages, given that of the fit."""
         if self.selector is None:
             return fit
         selection = self.selector.cost(self.kept, self.epsilon, 0.0)

@@ -1,4 +1,4 @@
-"""DPKendall: terms rank-correlated with the response and little with one another."""
+"""DPKendall: terms with large rank correlation with the response, and small with each other."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from dpreg.privacy.certificate import Part
 _SCORE = (
     "Kendall correlation with the response, less its mean with the terms chosen before, times n / 2"
 )
-# Of a score of the later rounds (cpp/src/stats/kendall.md, Lemma 3).
+# Sensitivity of a score of the later rounds (cpp/src/stats/kendall.md, Lemma 3).
 _LATER_SENSITIVITY = _core.KENDALL_SCORE_RANGE / 2
-# Of the first round and of the later ones.
+# Ranges of the first round and of the later ones.
 _RANGES = {
     "tight": (_core.KENDALL_LABEL_RANGE, _core.KENDALL_SCORE_RANGE),
     "published": (2 * _core.KENDALL_SENSITIVITY, 4 * _core.KENDALL_SENSITIVITY),

@@ -49,7 +49,7 @@ class TwoStage(Selector):
     Parameters
     ----------
     models : int, optional
-        How many fits.  Default: the root of the noisy number of units.
+        Number of fits.  Default: the root of the noisy number of units.
     penalty : float, default 0.1
         Penalty of the Lasso, for columns and response scaled to variance 1 within a batch.
     partition : {"slots", "independent"}
@@ -100,7 +100,7 @@ class TwoStage(Selector):
         check_choice(self.count_share * epsilon)
 
     def _models(self, units: float, k: int, d: int) -> int:
-        """Return how many fits there are by default."""
+        """Return the default number of fits."""
         return max(1, math.isqrt(int(units)))
 
     def cost(self, k: int, epsilon: float, delta: float) -> Cost:
@@ -154,7 +154,7 @@ class SubLasso(TwoStage):
     batch : {"k", "d"}
         Models by the noisy number of units over k, or over d.
     models : int, optional
-        How many fits, instead.
+        Number of fits, instead.
     penalty, partition, count_share, share
         As for `TwoStage`.
 
@@ -189,7 +189,7 @@ class SubLasso(TwoStage):
 
 
 def _notes(models: int, batch: int, d: int, margin: float) -> Iterator[str]:
-    """Say who voted, and whether fits have no more units than candidates or votes cannot decide."""
+    """Return notes on the fits that voted, and on too few units or inconclusive votes."""
     yield f"{counted(models, 'model')} of up to {counted(batch, 'unit')} each voted"
     if batch <= d:
         yield (
