@@ -1,6 +1,6 @@
 """What is a number of the engine worth?  The same fits, with the same seeds, with another one.
 
-Run as ``python tests/benchmarks/bench_ablation.py newton.rounds._WIDER=1e9 [...] [--data FOLDER]
+Run as ``python tests/benchmarks/bench_ablation.py newton.secant.WIDER=1e9 [...] [--data FOLDER]
 [--runs 2] [--quick] [--out FILE]``.  What is changed is a private name of a module of
 ``dpreg.estimation``, to a number or a tuple, each for itself.  Fits are those of `bench_limit.py`
 (simulated, and of a folder of real tables), of 1,000 to 20,000 rows at eps = 1.

@@ -39,6 +39,11 @@ LEAST_RESIDUAL = 0.02
 # Least dispersion, except for counts.  If counts may have it too, errors of counts with mean .8
 # were 1.1 times as large.
 _LEAST_DISPERSION = 1e-4
+# The mean of exposures is e^offset times e to this share of the variance of their logarithm: one
+# half if that is normal, less if it is bounded.  With 0 rates began too high: for standard
+# deviations 1.5 and 1.6 (at bats of 20,000 seasons) errors were 2.5 and 14 times those of maximum
+# likelihood instead of 1.35 and 1.3; with .5 those of 2,000 rows were 3.2 times instead of 2.4.
+_UNEVEN = 0.25
 # Without an intercept, coordinates contain a constant if they explain more than this share of 1, in
 # mean square.
 _NEARLY = 0.8
@@ -66,7 +71,7 @@ class Linearised:
     # What coordinates are multiplied by to give those in which rows have unit second moments; None:
     # the curvature is the same everywhere.
     white: Doubles | None = None
-    offset: float = 0.0  # Mean of what is added to linear predictors.
+    offset: float = 0.0  # Mean of what is added to linear predictors; of exposures, its logarithm.
     longest: float = math.inf  # No residual is longer.
 
     @property
@@ -130,7 +135,10 @@ def linearised(terms: Terms, scales: Scales, units: StandardUnits, found: Whiten
     most = _MOST_EFFECT[family.link] / max(float(np.abs(effects @ along).max(initial=0.0)), 1e-9)
     spread = min(spread, most)
     centre = _expected(family, mean if known else None, spread)[0]
-    offset = float(scales.centre[list(terms.given)].sum())
+    given = list(terms.given)
+    offset = float(scales.centre[given].sum())
+    if family.link == "log":
+        offset += _UNEVEN * float((scales.scale[given] ** 2).sum())
     theta = (centre - offset) * constant + spread * along
     predictors = centre + spread * NODES
     if family.dispersed:

@@ -41,6 +41,8 @@ _AGAIN = 10
 # With 0, .55 and .89 of coefficients of two splines of 20,000 rows with events that are rare at one
 # end covered instead of .84 and .94.
 _LAST_CHANGED = 0.5
+# A score with a limit this many times as wide as another one's has another root.
+WIDER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +272,12 @@ class Path:
         at = np.array([seen.at for seen in self.observations])
         targets = at + np.array([inverse @ seen.score for seen in self.observations])
         apart = 1e-9 * np.eye(len(at))
+        # Scores with far narrower limits have less noise, and lead to another root.  With these
+        # .764 of coefficients of six skewed responses, 1,000 to 20,000 rows, were covered, for
+        # .833, and .69 of predictions, for .79; errors are 1.17 times as long without them, and
+        # those of normal responses and of events the same.
+        limits = np.array([seen.limit for seen in self.observations])
+        wide = WIDER * limits >= limits[-1]
         self.theta, self.weights = targets[-1], np.ones(1)
         for _ in range(_AGAIN if len(targets) > 1 else 0):
             steps = self.theta - at
@@ -279,7 +287,9 @@ class Path:
             wrong = ways @ doubt @ ways.T + np.diag(noise + changed)
             size = np.sqrt(wrong.diagonal())
             alike = wrong / (size[:, None] * size) + apart
-            weights = np.maximum(np.linalg.solve(alike, 1 / size) / size, 0.0)
+            best = np.linalg.solve(alike[np.ix_(wide, wide)], 1 / size[wide]) / size[wide]
+            weights = np.zeros(len(at))
+            weights[wide] = np.maximum(best, 0.0)
             self.weights = weights / weights.sum()
             self.theta = (self.theta + self.weights @ targets) / 2
         self.theta = self.weights @ targets
