@@ -205,8 +205,8 @@ def shown(row):
 
 ORDER = ("width", "limit", "ratio", "noise", "made", "moved", "covered", "blank", "steps", "most",
          "passes")  # fmt: skip
-HEADER = ("width", "limit", "width / limit", "reported noise / limit's",
-          "actual noise / limit's", "limit moved", "covered", "blank", "steps", "most steps", "passes")  # fmt: skip
+HEADER = ("width", "limit", "width / limit", "reported noise / limit's", "actual noise / limit's",
+          "limit moved", "covered", "blank", "steps", "most steps", "passes")  # fmt: skip
 
 
 def summed(sheet, found):
