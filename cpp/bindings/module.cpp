@@ -1,4 +1,4 @@
-// Contents page of the extension.
+// Registers all parts of the extension.
 #include <pybind11/pybind11.h>
 
 #include "dpreg/error.hpp"

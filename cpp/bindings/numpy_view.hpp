@@ -1,4 +1,4 @@
-// The only file that turns numpy arrays into views and back.
+// Conversion of numpy arrays to views and back, for all bindings.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -23,7 +23,7 @@ namespace dpreg::bind {
 
 using namespace py::literals;
 
-// Others are copied: numbers of a packed record may lie anywhere, and kernels rely on where.
+// Others are copied: fields of a packed record may be unaligned, and kernels rely on alignment.
 inline constexpr int kAligned = py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
 
 using Array = py::array_t<double, kAligned>;
@@ -41,7 +41,7 @@ inline Grouping grouping(Indices offsets, Indices rows) {
 }
 
 inline std::ptrdiff_t element_stride(const Array& a, py::ssize_t axis) {
-    // Where there is nothing to step to numpy leaves any stride.
+    // Strides of axes with at most one element are arbitrary in numpy.
     if (a.shape(axis) < 2) return 1;
     const auto size = static_cast<py::ssize_t>(sizeof(double));
     require(a.strides(axis) % size == 0, "arrays must hold whole doubles side by side");
@@ -67,7 +67,7 @@ inline std::vector<double> row_major(const MatrixView& view) {
     return result;
 }
 
-/// What `work` returns, while other threads of Python run.
+/// The result of `work`; other threads of Python run meanwhile.
 template <class Work>
 auto without_gil(const Work& work) {
     const py::gil_scoped_release release;
@@ -109,8 +109,8 @@ private:
     Array kept_;
 };
 
-/// Vectors of numbers are arrays in Python; in their place it may have any sequence of numbers, but
-/// none with fractions for integers.
+/// Vectors of numbers from Python: arrays or any sequence of numbers, without fractions for
+/// integers.
 template <class T>
 struct NumbersCaster {
     PYBIND11_TYPE_CASTER(std::vector<T>, py::detail::const_name("numpy.ndarray"));

@@ -64,8 +64,7 @@ void register_design(py::module_& m) {
 }
 
 Array to_weights(const L1Gradient& gradient) {
-    // Of zeros that the system gives, pages that nothing is written to take no memory; numpy
-    // would ask for huge ones.
+    // Untouched pages of zeros from the system take no memory; numpy would request huge pages.
     void* zeros = std::calloc(gradient.cols(), sizeof(double));
     if (zeros == nullptr) throw std::bad_alloc();
     const py::capsule owner(zeros, [](void* memory) { std::free(memory); });

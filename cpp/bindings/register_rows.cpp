@@ -33,7 +33,7 @@ py::array_t<T> array_of(const QuantisedRows::Span<T>& values, const py::object& 
     return py::array_t<T>(static_cast<py::ssize_t>(values.size), values.data, rows);
 }
 
-/// Something of Python, to be let go of by whoever has it last.
+/// A Python object that is released by its last owner.
 std::shared_ptr<const void> holding(const py::object& kept) {
     return {new py::object(kept), [](py::object* held) {
                 const py::gil_scoped_acquire acquire;

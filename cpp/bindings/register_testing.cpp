@@ -1,5 +1,4 @@
-// What only tests and benchmarks ask for: the parts of samplers and mechanisms by themselves, and
-// the choice of instructions.
+// For tests and benchmarks only: parts of samplers and mechanisms, and the choice of instructions.
 #include <cstdint>
 
 #include "dpreg/linalg/kernels.hpp"

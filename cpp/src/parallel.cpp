@@ -44,7 +44,7 @@ void parallel_ranges(std::size_t count, const std::function<void(std::size_t, st
     try {
         for (; started < threads; ++started) pool.emplace_back(run, started);
     } catch (...) {
-        // No more threads to be had, or no memory for them: the calling one takes the rest.
+        // No more threads or memory are available: the calling thread takes the rest.
     }
     run(0);
     for (std::size_t k = started; k < threads; ++k) run(k);

@@ -1,4 +1,4 @@
-# What crosses to Python and back: plain values. Scalars stay scalars, longer vectors become lists.
+# Values passed to Python and back: scalars stay scalars, longer vectors become lists.
 
 as_sent <- function(x) {
   if (is.list(x)) return(lapply(x, as_sent))
@@ -6,8 +6,8 @@ as_sent <- function(x) {
   x
 }
 
-# An argument that is one value, or options. Of anything else Python is told what it is, to refuse it: NA
-# would be TRUE there.
+# An argument that is one value, or options. For anything else only its type is sent, for Python to
+# refuse it: NA would become TRUE.
 one_sent <- function(x) {
   if (is.null(x)) return(NULL)
   if (inherits(x, "dp_options")) return(list(kind = x$kind, options = lapply(x$options, option_sent)))
@@ -15,11 +15,11 @@ one_sent <- function(x) {
   if (plain && !is.object(x)) unname(x) else list(described = described(x))
 }
 
-# Of options some are several names.
+# Some options consist of several names.
 option_sent <- function(x) if (is.character(x) && length(x) > 1L && !anyNA(x)) as.list(x) else one_sent(x)
 
-# Numbers of an answer, in the shape that they had; what was not released is NA. A list without names is
-# one of texts, and may be empty.
+# Numbers of an answer in their original shape; values that were not released are NA. A list without
+# names contains texts, and may be empty.
 unpacked <- function(value) {
   if (identical(names(value), c("doubles", "dim"))) value <- unpack_doubles(value)
   if (is.double(value)) return(replace(value, is.nan(value), NA))
@@ -42,10 +42,10 @@ call_python <- function(name, request) {
   dpreg_stop(answer$error$kind, answer$error$message)
 }
 
-# What follows from a release at no cost, from its JSON.
+# Post-processing of a release, from its JSON.
 answer_of <- function(x, what, ...) call_python("answer", list(json = x$json, what = what, ...))
 
-# A release may take long: in a session with somebody at it a line on stderr says how far it has come.
+# A release may take long: in an interactive session a line on stderr shows its progress.
 call_release <- function(name, request, ask = call_python) {
   if (!isTRUE(getOption("dpreg.progress", interactive()))) return(ask(name, request))
   width <- 0L
@@ -63,7 +63,7 @@ call_release <- function(name, request, ask = call_python) {
   ask(name, request)
 }
 
-# Every refusal is a condition of class "dpreg_error", beside one that says of which kind.
+# Every refusal is a condition of class "dpreg_error" and of a class for its kind.
 
 dpreg_stop <- function(kind, ...) {
   message <- paste0(...)
@@ -79,7 +79,7 @@ refuse_term <- function(term, why, instead) {
          "' cannot be used: ", why, "; ", instead)
 }
 
-# What would need the records, or numbers that were not released.
+# Requests that need the records, or numbers that were not released.
 private_stop <- function(what, instead = NULL) {
   dpreg_stop("private", what, " is not available: it would be a function of the private records, ",
              "and the fit holds released numbers only", if (!is.null(instead)) "; ", instead)

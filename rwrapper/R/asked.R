@@ -1,9 +1,9 @@
-# What releases begin with, and what they send: each argument by its name, for Python to check.
+# First steps of releases, and the arguments that they send, by name, for Python to check.
 
-# Arguments that are a name in quotes.
+# Arguments that are a quoted name.
 QUOTED <- c("unit", "treatment", "strata", "time_varying", "method", "select")
 
-# What is not sent as one value.
+# Arguments that are not sent as one value.
 SENT <- list(
   budget = function(x) budget_sent(x), family = function(x) one_sent(family_sent(x)),
   bounds = function(x) lapply(x, as.list), time_varying = as.list, cuts = function(x) as.list(as.double(x)),
@@ -32,7 +32,7 @@ begun <- function(name, hints, ...) {
   others <- setdiff(names(formals(f)), c("formula", "data", "weights", "statistic", "..."))
   data <- data_of(frame$data)
   for (argument in intersect(QUOTED, names(typed))) check_quoted(argument, typed, frame, names(data))
-  # Without the call of mget(), which nobody typed.
+  # Without the call of mget(), which the user did not type.
   given <- tryCatch(mget(Filter(Negate(absent), others), frame),
                     simpleError = function(e) stop(conditionMessage(e), call. = FALSE))
   given <- without_nulls(given)
@@ -51,13 +51,13 @@ given_formula <- function(typed, frame) {
   })
 }
 
-# What is given of levels and units is used here: they are among the columns that are sent.
+# Levels and units are used here, since they are part of the columns that are sent.
 sent_of <- function(given) {
   sent <- given[setdiff(names(given), c("levels", "unit"))]
   Map(function(x, name) if (name %in% names(SENT)) as_sent(SENT[[name]](x)) else one_sent(x), sent, names(sent))
 }
 
-# The public side of a problem and what was given; `...`: more, of which what is NULL is left out.
+# The public side of a problem and the given arguments; `...`: more, without those that are NULL.
 request_of <- function(asked, design, ...)
   c(list(formula = deparsed(asked$formula), matrix = sent_design(design, asked)), sent_of(asked$given),
     without_nulls(list(...)))
@@ -67,7 +67,7 @@ seen_by <- function(asked, formula) {
   given <- asked$given
   stratum <- given$budget$stratum
   asked$seen <- without_weights(seen_by_formula(asked$data, formula, given$unit, stratum), formula, given$weights)
-  # What is declared of a column that the formula does not see is of no use to it.
+  # Declarations for columns that the formula does not use are dropped.
   if (is.list(given$levels)) given$levels[c(given$unit, stratum$column)] <- NULL
   asked$levels <- given$levels
   asked

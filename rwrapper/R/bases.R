@@ -1,5 +1,5 @@
-# Polynomials and splines of a column with public bounds. The interval that R's own functions read from
-# the column is what the bounds make of it; knots that are not given divide it into equal parts.
+# Polynomials and splines of a column with public bounds. R's own functions read the interval from
+# the column; here it comes from the bounds. Knots that are not given divide it into equal parts.
 
 #' Write the intervals of bases into the terms of a formula
 #'
@@ -42,7 +42,7 @@ over_interval <- function(call, term, column, limits) {
   names(shown) <- column
   x <- tryCatch(suppressWarnings(as.numeric(eval(call$x, shown, row_environment()))),
                 error = function(err) NULL)
-  # What cannot be evaluated is refused when the terms are checked.
+  # Expressions that cannot be evaluated are refused when the terms are checked.
   if (is.null(x)) return(term)
   if (!all(is.finite(x)) || min(x) == max(x))
     refuse_term(term, paste("a basis needs finite numbers, and more than one, where", sQuote(column, FALSE),
@@ -67,14 +67,14 @@ polynomials <- function(x, degree, limits) {
   matrix(unlist(found[-1L]), length(t), degree) * rep(sqrt(2 * k + 1), each = length(t))
 }
 
-# The knots that were given, or as many as make `df` columns; none make `least`.
+# The given knots, or as many as give `df` columns; no knots give `least` columns.
 inner_knots <- function(knots, df, least, limits) {
   if (!is.null(knots)) return(knots)
   if (df < least) stop("df must be at least ", least)
   seq(limits[1L], limits[2L], length.out = df - least + 2)[-c(1L, df - least + 2)]
 }
 
-# Limits of the columns of terms that are one basis, which are proved: see python/dpreg/data/rows.md.
+# Proven limits of the columns of a basis: see python/dpreg/data/rows.md.
 basis_ranges <- function(design) {
   calls <- as.list(attr(design$terms, "predvars"))[-1L]
   factors <- attr(design$terms, "factors")

@@ -43,8 +43,8 @@ dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit =
     p_value = function(block) p_value_of(statistic, data, block),
     labels = function() pack_labels(if (is.null(unit)) seq_len(nrow(data)) else data[[unit]])
   ))
-  # What the statistic drew last must not be seen. This is done after the call, not after each block:
-  # The bridge writes back the state that it finds when the call ends.
+  # The state of the generator after the statistic must not be visible. It is reset after the call,
+  # not after each block: the bridge restores the state that it finds when the call ends.
   before <- globalenv()$.Random.seed
   on.exit(if (is.null(before)) suppressWarnings(rm(".Random.seed", envir = globalenv()))
           else assign(".Random.seed", before, globalenv()))
@@ -56,11 +56,11 @@ dp_test <- function(statistic, data, eps, blocks = NULL, threshold = 0.2, unit =
   structure(found, class = c(class(found), "htest"))
 }
 
-# Of some rows, numbered from 0; what goes wrong counts as 1, and nothing is heard of it.
+# The p-value of some rows, numbered from 0; an error counts as 1, without a message.
 p_value_of <- function(statistic, data, block) {
   rows <- readBin(block$rows, "integer", length(block$rows) %/% 4L, endian = "little") + 1L
   part <- as.data.frame(data)[rows, , drop = FALSE]
-  # Other attributes, such as the index of a data.table or a comment, are about all rows.
+  # Other attributes, such as the index of a data.table or a comment, depend on all rows.
   attributes(part) <- list(names = names(part), class = "data.frame", row.names = .set_row_names(length(rows)))
   set.seed(block$seed %/% 2)
   value <- NULL

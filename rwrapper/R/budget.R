@@ -1,4 +1,4 @@
-# Allowances over many releases. Python counts; here is a key or a path, and what to print.
+# Budgets over several releases. Python does the accounting; R has a key or a path, and printing.
 
 #' A privacy budget for many releases
 #'
@@ -56,7 +56,7 @@ dp_budget <- function(eps = NULL, delta = 1e-5, ledger = NULL, accounting = NULL
   structure(without_nulls(c(made, list(ledger = ledger, user = user))), class = c("dp_budget", "dp_result"))
 }
 
-# The same file after setwd(); normalizePath() leaves a file that is not there yet as it is.
+# The same file after setwd(); normalizePath() does not change the path of a new file.
 absolute <- function(path) {
   path <- path.expand(path)
   if (!grepl("^(/|[A-Za-z]:[/\\\\]|\\\\\\\\)", path)) path <- file.path(getwd(), path)

@@ -1,5 +1,5 @@
-# The call of a fit. Packages evaluate its `data` to find the records again, or all of it to fit
-# again, and neither is for them: the data are named in a way that stops.
+# The call of a fit. Packages evaluate its `data` to find the records, or the whole call to fit
+# again. Neither is allowed: the name of the data in the call stops with an error.
 
 #' The records of a private fit
 #'
@@ -22,8 +22,8 @@ dp_records <- function(data) {
              "Give the function public data of your own, if it takes any, such as newdata = ")
 }
 
-# do.call(dp_lm, list(y ~ x, data)) puts the data themselves into the call, and a formula brings
-# its environment; what was typed stays.
+# do.call(dp_lm, list(y ~ x, data)) puts the data themselves into the call, and a formula carries
+# its environment; what was typed is kept.
 public_call <- function(call, name) {
   if (!is.language(call[[1L]])) call[[1L]] <- as.name(name)
   for (argument in names(call)[-1L]) {
@@ -38,12 +38,12 @@ public_call <- function(call, name) {
 }
 
 stand_in <- function(data) {
-  # Embedded in Python there is no package of that name.
+  # When R is embedded in Python there is no package of that name.
   f <- if (environmentName(topenv()) == "dpreg") quote(dpreg::dp_records) else quote(dp_records)
   if (is.language(data)) as.call(list(f, deparsed(data))) else as.call(list(f))
 }
 
-# The call as it was typed.
+# The call as typed.
 typed_call <- function(call) {
   data <- call$data
   if (is.call(data) && length(data) == 2L && is.character(data[[2L]]))
@@ -97,13 +97,13 @@ update.dp_lm <- function(object, formula., ..., evaluate = TRUE) {
   fit
 }
 
-# A call that declined is made again with more eps, and one for an effect in the same way.
+# A call that declined can be repeated with more eps; so can one for an effect.
 update.dp_not_released <- update.dp_effect <- update.dp_lm
 
 #' @evalNamespace registered("update", c("dp_not_released", "dp_effect"))
 NULL
 
-# Whoever types update() means to spend; code of a package that was handed a fit does not.
+# A user who types update() intends to spend; a package that calls it does not.
 check_spender <- function(home) {
   name <- if (isNamespace(home)) getNamespaceName(home) else ""
   if (name %in% c("", "base", "dpreg")) return(invisible())

@@ -1,4 +1,4 @@
-# What is about the data, or used here. Python checks all else (see one_sent()).
+# Checks of the data, and of arguments used in R. Python checks all others (see one_sent()).
 
 needs_data <- function(missing, formula) {
   if (is.data.frame(formula))
@@ -23,7 +23,7 @@ check_text <- function(x, name, example) {
   refuse(name, " must be one string, such as ", name, " = ", example, ", not ", described(x))
 }
 
-# unit = pid, as other packages take it: `pid` is no variable, or one that is no text.
+# unit = pid, as in other packages: `pid` is not a variable, or not text.
 check_quoted <- function(argument, typed, frame, columns) {
   name <- typed[[argument]]
   if (!is.name(name)) return(invisible())
@@ -34,7 +34,7 @@ check_quoted <- function(argument, typed, frame, columns) {
     refuse(argument, " must be in quotes; write ", argument, " = \"", text, "\"")
 }
 
-# What match.arg() does, with a message that says what may be written.
+# Like match.arg(), with a message that lists the choices.
 one_of <- function(x) {
   name <- deparse(substitute(x))
   choices <- eval(formals(sys.function(sys.parent()))[[name]], parent.frame())
@@ -71,7 +71,7 @@ described <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function; call it")
   if (is.atomic(x) && length(x) == 1L) return(deparsed(unname(x)))
-  # A long one may be a column, and the number of its entries is that of the records.
+  # A long vector may be a column, whose length is the number of records.
   long <- length(x) > 30L
   if (is.atomic(x)) return(if (long) "a long vector" else paste("a vector of length", length(x)))
   if (identical(class(x), "list")) return(if (long) "a long list" else paste("a list of", length(x)))
@@ -84,7 +84,7 @@ check_unit <- function(unit, data) {
     refuse("unit must be the name of one column, such as unit = \"person\", not ", described(unit))
   if (!unit %in% names(data)) no_such_column("unit", unit, names(data))
   x <- data[[unit]]
-  # As doubles, which is what an integer64 is without its package, distinct numbers may be equal.
+  # Without its package an integer64 is read as doubles, in which distinct numbers may be equal.
   if (!is.atomic(x) || length(dim(x)) > 1L || inherits(x, "integer64") ||
       is.complex(x) || is.raw(x))
     refuse("unit: column ", sQuote(unit, FALSE), " of class ", class(x)[1L],
@@ -92,7 +92,7 @@ check_unit <- function(unit, data) {
            "make text or a factor of it, such as data$", unit, " <- as.character(data$", unit, ")")
 }
 
-# What is in `...` would be ignored.
+# Arguments in `...` would be ignored.
 no_more <- function(what, hints, ...) {
   given <- as.list(substitute(list(...)))[-1L]
   if (!length(given)) return(invisible())
@@ -102,7 +102,7 @@ no_more <- function(what, hints, ...) {
          if (name %in% names(hints)) paste0(": ", hints[[name]]) else near_argument(what, name))
 }
 
-# What the arguments of one of our own functions are.
+# The arguments of one of our own functions.
 near_argument <- function(what, name) {
   own <- sub("()", "", what, fixed = TRUE)
   f <- if (grepl("^dp_|^[A-Z]", own)) get0(own, topenv(), mode = "function")

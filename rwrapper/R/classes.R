@@ -1,4 +1,4 @@
-# Responses that are classes, with the words of MASS::polr() and nnet::multinom().
+# Responses that are classes, in the terms of MASS::polr() and nnet::multinom().
 
 #' Ordered and unordered classes with differential privacy
 #'
@@ -130,13 +130,13 @@ check_classes <- function(response, asked) {
 
 thresholds_of <- function(fit) paste(fit$lev[-length(fit$lev)], fit$lev[-1L], sep = "|")
 
-# Names of coefficients that are no intercept or threshold.
+# Names of coefficients other than intercepts and thresholds.
 slopes_of <- function(fit) {
   all <- names(fit$coefficients)
   setdiff(all, if (inherits(fit, "dp_ordinal")) thresholds_of(fit) else paste0(fit$lev[-1L], ":(Intercept)"))
 }
 
-# The column of the model matrix that each coefficient is of: there is one for each class of several.
+# The column of the model matrix of each coefficient: several classes have one each.
 covariate_of <- function(fit) {
   if (!inherits(fit, "dp_multinomial")) return(names(fit$coefficients))
   rep(c("(Intercept)", fit$covariates), length(fit$lev) - 1L)
@@ -155,7 +155,7 @@ predict.dp_classes <- function(object, newdata, type = c("class", "probs"), inte
     refuse("interval: write type = \"probs\": limits are those of probabilities")
   rows <- row.names(newdata)
   whole <- stats::complete.cases(X)
-  # By class, row, and what it is: a probability, its error or a limit.
+  # By class, row, and quantity: a probability, its error or a limit.
   table <- array(NA_real_, c(length(object$lev), length(rows), 4L))
   table[, whole, ] <- answer_of(object, "probs", alpha = 1 - level, count = sum(whole),
                                 rows = pack_doubles(X[whole, , drop = FALSE]))
@@ -191,11 +191,12 @@ class_effects <- function(fit, newdata, level = 0.95) {
                  conf.low = found$lower, conf.high = found$upper))
 }
 
-# Functions whose value jumps, and has no derivative.
+# Discontinuous functions, which have no derivative.
 JUMPS <- c("<", "<=", ">", ">=", "==", "!=", "%/%", "%%", "%in%", "floor", "ceiling", "trunc", "round", "signif",
            "sign", "cut", "findInterval", "ifelse")
 
-# Rows that differ in one variable: a number is a little less and more, a level the first and another.
+# Rows that differ in one variable: a number slightly below and above, or the first level and
+# another.
 changes_of <- function(fit, newdata) {
   calls <- as.list(attr(stats::delete.response(fit$terms), "variables"))[-1L]
   unlist(lapply(regressors_of(fit), function(name) {
@@ -215,7 +216,7 @@ changes_of <- function(fit, newdata) {
     }
     own <- Filter(function(call) name %in% all.vars(call), calls)
     if (is.matrix(x) || any(unlist(lapply(own, all.names)) %in% JUMPS)) return(change(name, x, x, NA_real_))
-    # Of a number that is 0 the step is that of the largest.
+    # For 0 the step is that of the largest number.
     size <- abs(as.double(x))
     size[size == 0] <- if (any(size > 0)) max(size) else 1
     low <- x - 1e-6 * size

@@ -105,7 +105,7 @@ surv_given <- function(formula, examples) {
   if (length(given) == 3L) given[c(2L, 1L, 3L)] else given
 }
 
-# Terms of the package survival that are not terms here.
+# Terms of the package survival that are not supported here.
 check_surv_calls <- function(terms, instead) {
   called <- vapply(as.list(attr(terms, "variables"))[-1L], function(v)
     if (is.call(v)) basename_of(deparsed(v[[1L]])) else "", "")
@@ -122,7 +122,7 @@ check_surv_terms <- function(terms) {
     refuse("formula: the right-hand side must name groups, such as ~ arm + sex, or be 1")
 }
 
-# Columns that are groups by themselves have levels; those of files are found out with the design.
+# Columns that are groups themselves have levels; those of files are determined with the design.
 check_groups <- function(columns, data, levels) {
   if (!is.data.frame(data)) return(invisible())
   for (e in attr(columns, "groups")) {
@@ -141,7 +141,7 @@ group_levels <- function(design, given) {
   lapply(stats::setNames(groups, groups), function(name) as.list(levels(frame[[name]])))
 }
 
-# What follows from a curve, as a data frame with these names.
+# Results derived from a curve, as a data frame with these names.
 of_curve <- function(x, what, names, level, ...) {
   check_number(level, "level", "0.95")
   answer <- answer_of_curve(x, what, alpha = 1 - level, ...)
@@ -257,7 +257,7 @@ draw_curves <- function(parts, of, begin, main, xlab, ylab, col, ...) {
                       col = grDevices::adjustcolor(col[k], 0.2))
     graphics::lines(at, c(1, part$surv), type = "b", pch = 19, cex = 0.5, col = col[k])
   }
-  # Curves begin at the top on the left; where one ends there too, the room is below.
+  # Curves begin at the top left; if one also ends at the top, there is room below.
   ends <- vapply(parts, function(part) part$upper[nrow(part)], 0)
   place <- if (max(ends) > 0.6) "bottomleft" else "topright"
   if (length(parts) > 1L) graphics::legend(place, names(parts), col = col, lty = 1, bty = "n")

@@ -26,7 +26,7 @@ design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   empty <- lapply(columns, no_rows)
   design <- list(formula = formula, terms = terms, source = Map(source_of, kinds, empty))
   design$frame <- in_formula(model_variables(design, empty, 0L))
-  # Levels of a response of text would not help.
+  # Levels would not help for a text response.
   text <- is.character(design$frame[[1L]])
   for (name in names(design$frame)[if (text) -1L else TRUE]) check_variable(design$frame[[name]], name)
   check_response(design$frame[[1L]], names(design$frame)[1L])
@@ -38,8 +38,8 @@ design_of <- function(formula, data, levels = NULL, bounds = NULL) {
   design
 }
 
-# Of f:g alone R makes a column of each pair of levels, which add up to the intercept. lm() leaves one
-# out when it has seen the rows; here no coefficient would have a standard error.
+# For f:g alone R makes a column for each pair of levels, which add up to the intercept. lm() drops
+# one after seeing the rows; here no coefficient would have a standard error.
 check_whole_products <- function(design) {
   factors <- attr(design$terms, "factors")
   for (term in if (attr(design$terms, "intercept")) colnames(factors)) {
@@ -51,8 +51,8 @@ check_whole_products <- function(design) {
   design
 }
 
-# A name that is not a column. Values of the session are not taken silently: were they made from
-# the records, the formula would publish them.
+# A name that is not a column. Variables of the session are not used silently: if they were computed
+# from the records, the formula would publish them.
 refuse_unknown <- function(name, formula, columns) {
   shown <- sQuote(name, FALSE)
   value <- get0(name, environment(formula), mode = "any")
@@ -85,14 +85,14 @@ no_such_column <- function(argument, name, columns) {
          else paste0(", which have ", listed(columns)))
 }
 
-# Those with the fewest letters to change, at most two and not all of them.
+# The names at the smallest edit distance: at most two changes, and not of all letters.
 nearest <- function(name, known) {
   distance <- utils::adist(name, known, ignore.case = TRUE)[1L, ]
   most <- min(2L, nchar(name) - 1L)
   known[distance <= most & distance == min(distance, most)]
 }
 
-# Not more names than can be read.
+# No more names than a reader can take in.
 listed <- function(names, last = "and", most = 12L) {
   more <- length(names) - most
   quoted <- sQuote(utils::head(names, most), FALSE)
@@ -101,7 +101,7 @@ listed <- function(names, last = "and", most = 12L) {
   paste(paste(quoted[-length(quoted)], collapse = ", "), last, quoted[length(quoted)])
 }
 
-# What R says of a formula that cannot be evaluated, whatever the records.
+# R's message for a formula that cannot be evaluated with any records.
 in_formula <- function(expression)
   tryCatch(expression, error = function(e)
     refuse("formula: ", sub("^formula: ", "", conditionMessage(e))))
@@ -125,7 +125,7 @@ check_levels <- function(levels, data) {
   }
 }
 
-# What is kept of a column: levels, what the type says, and how the records were measured.
+# The stored part of a column: levels, type, and units of measurement.
 source_of <- function(kind, x)
   list(kind = kind$name, levels = kind$levels, width = ncol(x), names = colnames(x),
        units = if (kind$name == "span") attr(x, "units"))
@@ -164,7 +164,7 @@ model_variables <- function(design, columns, n) {
     source <- design$source[[name]]
     columns[[name]] <- canonical(columns[[name]], bare_kind(columns[[name]]))
     levels <- source$levels
-    # Unclassed codes are left alone when the levels are the same: this is most of the time.
+    # If the levels are the same codes need no change, which saves most of the time.
     if (!is.null(levels) && !identical(base::levels(columns[[name]]), levels))
       columns[[name]] <- structure(level_places(columns[[name]], levels), levels = levels,
                                    class = KIND_CLASSES[[source$kind]])
@@ -178,7 +178,7 @@ model_variables <- function(design, columns, n) {
             class = "data.frame", row.names = .set_row_names(n))
 }
 
-# What is evaluated for the variables of a formula: themselves, or with the intervals of bases.
+# The expressions evaluated for the variables of a formula, with the intervals of bases.
 evaluated_calls <- function(terms) {
   as.list(attr(terms, "predvars") %||% attr(terms, "variables"))[-1L]
 }
@@ -194,7 +194,7 @@ unqualified <- function(e) {
 
 model_rows <- function(design, frame) {
   terms <- design$terms
-  # What delete.response() leaves of the terms is enough for the matrix of new rows.
+  # The terms left by delete.response() are enough for the matrix of new rows.
   attr(frame, "terms") <- terms
   stats::model.matrix(terms, frame, contrasts.arg = design$contrasts)
 }
@@ -211,7 +211,7 @@ model_columns <- function(design, frame) {
   factors <- attr(design$terms, "factors")
   regressors <- if (length(factors)) which(rowSums(factors) > 0)
   if (all(plain[regressors])) {
-    # Products of numeric columns: no need for a matrix beside them.
+    # Products of numeric columns need no matrix.
     return(lapply(design$assign[keep], function(term) {
       at <- names(frame)[factors[, term] > 0]
       Reduce(`*`, lapply(at, function(v) as.double(frame[[v]])))
@@ -221,7 +221,7 @@ model_columns <- function(design, frame) {
   lapply(keep, function(j) as.double(X[, j]))
 }
 
-# Limits of the columns that are made of declared levels alone: those of the coding.
+# Limits of the columns made of declared levels alone: those of the coding.
 level_ranges <- function(design, largest_grid = 10000L) {
   frame <- design$frame
   coded <- vapply(frame, function(x) is.factor(x) || is.logical(x), NA)

@@ -94,7 +94,7 @@ with_treatment <- function(formula, treatment, data, levels) {
   if (!group && is.data.frame(data) && is.character(data[[treatment]]))
     refuse("treatment: column ", sQuote(treatment, FALSE), " is text, and its levels must not be read from the data; ",
            "add levels = list(", treatment, " = c(\"control\", \"treated\"))")
-  # FALSE and TRUE have contrasts, and times 1 they have none.
+  # FALSE and TRUE have contrasts; multiplied by 1 they have none.
   term <- if (group) call("C", name, quote(contr.treatment)) else call("I", call("*", 1, name))
   formula_of(formula[[2L]], list(term, formula[[3L]]), environment(formula))
 }
@@ -135,7 +135,7 @@ plot.dp_effect <- function(x, parm, level = 0.95, main = NULL, xlab = NULL, xlim
   invisible(limits)
 }
 
-# Lines of the axis above the picture.
+# Lines of the axis above the plot.
 EFFECT_AXIS <- 2.9
 
 #' @rdname dp_effect

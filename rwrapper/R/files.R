@@ -1,7 +1,7 @@
-# Data in files: Python reads them, block by block, and hands each block to the formula, which is R's.
+# Data in files: Python reads them block by block and passes each block to R's formula.
 
-# Paths in the place of a data frame become one without rows, which is all that the public side
-# of a call may see of the data anyway.
+# Paths in place of a data frame become a data frame without rows, which is all that the public side
+# of a call may see.
 data_of <- function(data) {
   # Text cells of a matrix are not paths, and no message shows one.
   if (!is.character(data) || is.matrix(data)) return(check_data(data))
@@ -10,7 +10,7 @@ data_of <- function(data) {
            "\"sales/*.parquet\"")
   paths <- as.list(enc2utf8(vapply(data, absolute, "", USE.NAMES = FALSE)))
   kinds <- call_python("columns", list(paths = paths))
-  # A list is refused by whoever needs the column.
+  # A list is refused by the code that needs the column.
   column <- function(kind) if (kind == "other") list() else empty_column(list(kind = kind, units = "secs"))
   structure(lapply(kinds, column), class = c("dp_files", "data.frame"), row.names = integer(),
             paths = paths)

@@ -1,4 +1,4 @@
-# The call that spends, and what becomes of the answer.
+# The call that spends the budget, and its answer.
 
 #' Linear regression with differential privacy
 #'
@@ -157,14 +157,14 @@ private_fit <- function(name, asked, start = NULL) {
   fit
 }
 
-# Python says so of a comparison, by its text; the type of a column is known here.
+# Python finds comparisons by their text; R knows the type of a column.
 about_truth <- function(frame) {
   name <- names(frame)[1L]
   if (!is.logical(frame[[1L]]) || grepl("[<>!=]=|[<>]", name)) return(NULL)
   paste(name, "is 0 or 1, so this is a linear probability model; dp_glm() fits a logistic regression")
 }
 
-# y ~ x | person + period: names of the groups that have effects.
+# y ~ x | person + period: names of the groups with fixed effects.
 effects_in <- function(formula) {
   right <- if (inherits(formula, "formula") && length(formula) == 3L) formula[[3L]]
   if (!is.call(right) || !identical(right[[1L]], as.name("|"))) return(NULL)
@@ -188,8 +188,8 @@ has_unit_effects <- function(groups, unit) {
   TRUE
 }
 
-# Dummies of all levels but one, whatever the formula says of the intercept: the effects of units
-# are beside it.
+# Dummies of all levels except one, with or without an intercept in the formula, as there are
+# effects of units.
 effects_as_terms <- function(right, groups, data, levels) {
   for (group in groups) {
     if (is.null(levels[[group]]) && group %in% names(data) && !is.factor(data[[group]]))
@@ -247,26 +247,25 @@ new_fit <- function(answer, design, call) {
     xlevels = levels_of(design$frame),
     family = family_of(answer$family), stats = answer$stats, diagnostics = answer$diagnostics, json = answer$json
   )
-  # insight takes what has a part that is NULL for nothing at all.
+  # insight treats an object with a NULL component as NULL.
   structure(without_nulls(fit), class = c(if (!is.null(fit$family)) "dp_glm", "dp_lm"))
 }
 
-# As the aliased coefficients of lm() are: those that the data cannot tell at this eps. Without
-# standard errors they are the columns that a method left out, whose coefficient is exactly 0;
-# the zeros of a sparse method are estimates.
+# Like the aliased coefficients of lm(): those that are not estimable at this eps. Without standard
+# errors they are the columns that a method left out, whose coefficient is exactly 0; the zeros of a
+# sparse method are estimates.
 unidentified_among <- function(estimates, covariance, method) {
   if (!is.null(covariance)) return(is.na(diag(covariance)))
   method != "frank_wolfe" & estimates == 0
 }
 
-# What else is released, or kept: parts of the answer, its cost, and what R knows of it. It is its own
-# summary.
+# Other results: parts of the answer, its cost, and what R adds. The object is its own summary.
 new_result <- function(class, answer, parts, ...)
   structure(c(list(...), answer[parts], list(privacy = certificate(answer))), class = c(class, "dp_result"))
 
 certificate <- function(answer) structure(answer$privacy, class = "dp_certificate")
 
-# No environment goes with a result: one of a function could hold the records.
+# Results have no environments: that of a function could contain the records.
 without_records <- function(formula) {
   if (!is.null(formula)) environment(formula) <- globalenv()
   formula

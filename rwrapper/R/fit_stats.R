@@ -1,4 +1,4 @@
-# What a fit releases beside coefficients when it is asked to: R squared, sigma, counts of residuals.
+# Optional releases of a fit: R squared, sigma, counts of residuals.
 
 #' R squared, sigma and plots of residuals
 #'
@@ -29,7 +29,7 @@ fit_stats <- function(object, level = 0.95) {
   estimate <- c(stats$rsquared, sigma)
   error <- c(stats$rsquared_error, stats$scale_error / (2 * sigma))
   margin <- stats::qnorm(0.5 + level / 2) * error
-  # Limits of sigma are those of its logarithm.
+  # Limits of sigma come from those of its logarithm.
   times <- exp(margin[2L] / sigma)
   cbind(estimate = c("R-squared" = estimate[1L], sigma = estimate[2L]), "std err" = error,
         lower = c(estimate[1L] - margin[1L], sigma / times),

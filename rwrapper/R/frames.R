@@ -22,7 +22,7 @@ model.matrix.dp_lm <- function(object, data = NULL, ...) {
   structure(X[, kept, drop = FALSE], assign = attr(X, "assign")[kept], contrasts = attr(X, "contrasts"))
 }
 
-# The tests of lmtest that ask for a frame want its rows.
+# Tests of lmtest that request a frame need its rows.
 check_asker <- function(home, what) {
   if (isNamespace(home) && getNamespaceName(home) == "lmtest") private_stop(what)
 }
@@ -35,7 +35,7 @@ empty_column <- function(source) {
          timed(numeric(), source))
 }
 
-# Numbers of days or seconds as the dates or times that they are.
+# Dates or times from numbers of days or seconds.
 timed <- function(x, source) {
   if (!source$kind %in% c("date", "time", "span")) return(x)
   structure(x, class = KIND_CLASSES[[source$kind]], units = if (source$kind == "span") source$units)
@@ -67,7 +67,7 @@ family.dp_lm <- function(object, ...) {
                     " has no family of stats"))
 }
 
-# New rows for a fit: columns of the kinds that it was made from, and limits of what it learned.
+# New rows for a fit: columns of the same kinds, clipped to the limits of the fit.
 
 #' The model matrix of new rows
 #'
@@ -99,7 +99,7 @@ strata_rows <- function(newdata, name, levels) {
   structure(dummies, dimnames = list(NULL, paste0(name, levels[-1L])))
 }
 
-# What offsets add to the linear predictors of new rows.
+# Contribution of offsets to the linear predictors of new rows.
 new_offset <- function(object, newdata) {
   if (!length(attr(object$terms, "offset"))) return(0)
   new <- new_frame(object, newdata)
@@ -132,7 +132,7 @@ new_levels <- function(x, levels) {
   as.character(each[is.na(level_places(each, levels))])
 }
 
-# A column of the kind that it had in the fit, or a refusal.
+# A column of the same kind as in the fit, or a refusal.
 new_column <- function(x, source, name) {
   shown <- sQuote(name, FALSE)
   wrong <- function(...) refuse("newdata: column ", shown, " ", ...)
@@ -155,8 +155,8 @@ new_column <- function(x, source, name) {
   x
 }
 
-# Beyond the limits of the fit nothing was learned: values are moved to them. They are those of the columns of
-# all coefficients but the intercept; the response has the last ones.
+# Values beyond the limits of the fit are clipped. Limits are those of the columns of all
+# coefficients except the intercept; the last are those of the response.
 winsorised <- function(X, limits, columns = setdiff(colnames(X), "(Intercept)")) {
   if (is.null(limits)) return(X)
   at <- match(colnames(X), columns)
@@ -171,7 +171,7 @@ within_limits <- function(x, limits) {
   x
 }
 
-# Predictions where the response lies.
+# Predictions within the limits of the response.
 response_within <- function(value, limits) {
   if (is.null(limits)) return(value)
   kept <- within_limits(value, limits[nrow(limits), ])
@@ -180,7 +180,8 @@ response_within <- function(value, limits) {
   kept
 }
 
-# The interval is that of the line; it reaches to the prediction, which stays where the response lies.
+# The interval of the linear predictor, extended to the prediction, which is clipped to the
+# response's limits.
 interval_within <- function(value, limits) {
   value[, "fit"] <- response_within(value[, "fit"], limits)
   value[, "lwr"] <- pmin(value[, "lwr"], value[, "fit"])

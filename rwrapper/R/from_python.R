@@ -1,4 +1,4 @@
-# Fits that were made in Python, as R would have made them (dpreg.r).
+# Fits made in Python, converted to R objects (dpreg.r).
 
 #' The same object for a fit that was made in Python
 #'
@@ -22,7 +22,7 @@ fit_from_python <- function(answer) {
 }
 
 design_of_schema <- function(formula, schema) {
-  # What formulaic does with every factor.
+  # As formulaic does for every factor.
   old <- options(contrasts = c("contr.treatment", "contr.treatment"))
   on.exit(options(old))
   bounds <- lapply(without_nulls(lapply(schema, `[[`, "bounds")), unlist)

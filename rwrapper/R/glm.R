@@ -68,7 +68,7 @@ family_sent <- function(family) {
   if (family$family == "Gamma") "gamma" else family$family
 }
 
-# Of MASS: theta is in the name, and with all digits where its variance is made.
+# As in MASS: theta is in the name, and with all digits in the variance function.
 negative_binomial_sent <- function(family) {
   if (family$link != "log")
     refuse("family: the link of negative.binomial is log; write family = negative.binomial(theta)")

@@ -1,9 +1,9 @@
 # For packages that evaluate models on grids: emmeans and marginaleffects. Their default, means
 # over the records, would be private.
 
-# The reference grid is made of public values: all levels of the factors, and for numeric
-# regressors those of `data` or `at`. Before it is known what `at` has, infinite values, whose
-# mean is none, stand for what is still lacking.
+# The reference grid has public values: all levels of the factors, and for numeric regressors those
+# of `data` or `at`. Until `at` is known, missing values are marked by infinite values, which have
+# no mean.
 recover_data.dp_lm <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) return("this fit was made in Python from a formula that R cannot read")
   if (!is.null(object$within)) return("the effects of units are not released, and without them there are no means")
@@ -38,7 +38,7 @@ recover_data.dp_lm <- function(object, data = NULL, ...) {
             terms = grid_terms(object, needed), predictors = needed, responses = character())
 }
 
-# emtrends() hands the columns of its data on one by one, as data.x.
+# emtrends() passes the columns of its data one by one, as data.x.
 scattered_data <- function(...) {
   given <- list(...)
   given <- given[startsWith(as.character(names(given)), "data.")]
@@ -87,7 +87,7 @@ emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
     estimate <- c(estimate, offset = 1)
     V <- rbind(cbind(V, offset = 0), offset = 0)
   }
-  # A mean that a coefficient without a known error has a part in cannot be estimated.
+  # A mean that involves a coefficient without a known error is not estimable.
   unidentified <- is.na(estimate)
   basis <- if (any(unidentified)) diag(length(unidentified))[, unidentified, drop = FALSE]
            else matrix(NA)
@@ -95,7 +95,7 @@ emm_basis.dp_lm <- function(object, trms, xlev, grid, ...) {
        dffun = function(k, dfargs) Inf, dfargs = list(), misc = mean_scale(object))
 }
 
-# What emmeans calls the scale of the means, and that of the response.
+# Names in emmeans of the scale of the means and of the response.
 mean_scale <- function(object) {
   if (inherits(object, "dp_ordinal")) return(list())
   link <- object$family$link %||% "identity"

@@ -1,7 +1,7 @@
-# What a column is, as far as the terms of a formula are concerned: a matter of its class and its
-# levels, which are public, never of its values.
+# The kind of a column for the terms of a formula: determined by its class and levels, which are
+# public, never by its values.
 
-# Classes that say no more than that this is a plain vector; those of labels are read as in lm().
+# Classes of plain vectors; labelled ones are read as in lm().
 PLAIN_CLASSES <- c("AsIs", "numeric", "integer", "labelled", "haven_labelled",
                    "vctrs_vctr", "double", "character")
 
@@ -47,14 +47,14 @@ bare_kind <- function(x) {
 
 refuse_column <- function(x, name) {
   shown <- sQuote(name, FALSE)
-  # Without its package it would be read as doubles, which it is not.
+  # Without its package it would be misread as doubles.
   if (inherits(x, "integer64"))
     refuse("column ", shown, " is of class integer64, which R's own arithmetic does ",
            "not know; write data$", name, " <- as.double(data$", name, ") before the call")
   if (inherits(x, "POSIXlt"))
     refuse("column ", shown, " is of class POSIXlt, a list; write data$", name,
            " <- as.POSIXct(data$", name, ") before the call")
-  # As numbers they would be values that count.
+  # As numbers they would be valid values.
   if (inherits(x, "haven_labelled_spss"))
     refuse("column ", shown, " has values that SPSS takes as missing; write data$", name,
            " <- haven::zap_missing(data$", name, ") before the call")
@@ -82,8 +82,8 @@ canonical <- function(x, name) {
   if (is.character(x)) comparable_text(x) else if (is.factor(x)) within_levels(x) else x
 }
 
-# A factor that was put together by hand may have codes without a level: for these model.matrix()
-# would read what lies beyond its contrasts in memory.
+# A manually built factor may have codes without a level, for which model.matrix() would read memory
+# beyond its contrasts.
 within_levels <- function(x) {
   codes <- unclass(x)
   beyond <- which(codes < 1L | codes > nlevels(x))
@@ -91,8 +91,8 @@ within_levels <- function(x) {
   x
 }
 
-# Places among public levels, which are text. A number that is held as an integer and as a double has
-# two texts: 100000 and 1e+05.
+# Positions among public levels, which are text. A number has different text as integer and as
+# double: 100000 and 1e+05.
 level_places <- function(x, levels) {
   if (!is.numeric(x)) return(match(as.character(x), levels))
   number <- function(of) as.character(suppressWarnings(as.double(of)))
@@ -100,8 +100,7 @@ level_places <- function(x, levels) {
   match(number(each), number(levels), incomparables = NA)[match(x, each)]
 }
 
-# One text of unknown encoding would make an error of the comparison of any with a letter that
-# is not ASCII.
+# A single text of unknown encoding makes comparisons with non-ASCII letters fail.
 comparable_text <- function(x) {
   encoding <- Encoding(x)
   unknown <- encoding == "bytes"
@@ -111,11 +110,10 @@ comparable_text <- function(x) {
 
 COMPARISONS <- c("<", "<=", ">", ">=", "==", "!=")
 
-# The kind of what an operator makes of two kinds (or of one: then b is NULL), or NULL when it is
-# refused.
+# The kind of the result of an operator on two kinds (one if b is NULL); NULL if refused.
 operator_kind <- function(name, a, b) {
   numbers <- c("number", "logical")
-  # What would be a matrix of TRUE and FALSE is refused: model.matrix() takes it for a factor.
+  # A matrix of TRUE and FALSE is refused: model.matrix() treats it as a factor.
   matrix <- "matrix" %in% c(a$name, b$name) && name %in% c("+", "-", "*", "/", "^", "%%", "%/%")
   if (is.null(b)) {
     if (name == "(") return(a)
@@ -134,7 +132,7 @@ arithmetic_kind <- function(name, a, b) {
   shift <- c("number", "logical", "span")
   if (a %in% c("date", "time") && name %in% c("+", "-") && b %in% shift) return(a)
   if (b %in% c("date", "time") && name == "+" && a %in% shift) return(b)
-  # In days, always. The unit of the difference of two times depends on all rows.
+  # Always in days: R's unit of a difference of times depends on all rows.
   if (a == "date" && b == "date" && name == "-") return("span")
   if (a == "span" && b == "span") return(switch(name, "+" = , "-" = "span"))
   if (a == "span" && b == "number") return(switch(name, "+" = , "-" = , "*" = , "/" = "span"))

@@ -1,5 +1,5 @@
-# What a released model can do. Everything here is post-processing of released numbers: it
-# costs nothing, and there are no records to ask.
+# Methods of released models. Everything here is post-processing of released numbers: it costs
+# nothing and uses no records.
 
 #' Methods for private linear models
 #'
@@ -70,7 +70,8 @@ RELEASED_ERRORS <- "standard errors were released with the fit, and are those of
 VCOV_HINTS <- c(type = RELEASED_ERRORS, vcov. = RELEASED_ERRORS,
                 cluster = "unit = \"id\" in the call of the fit clusters")
 
-# No residual degrees of freedom are released; tests take the normal law, or that of the method.
+# No residual degrees of freedom are released; tests use the normal distribution, or that of the
+# method.
 #' @rdname dp_lm_methods
 #' @export
 df.residual.dp_lm <- function(object, ...) Inf
@@ -109,8 +110,8 @@ check_level <- function(level, name = "level") {
 
 standard_errors <- function(object) sqrt(diag(vcov(object)))
 
-# Two-sided tails of estimate / standard error: a table, linear in the logarithm of the
-# probability between its entries and beyond the last; no table means the normal law.
+# Two-sided tails of estimate / standard error: a table, log-linear in the probability between its
+# entries and beyond the last; no table means the normal distribution.
 law_table <- function(law) {
   tail <- law$tail
   critical <- law$critical
@@ -133,7 +134,7 @@ p_values <- function(law, ratio) {
   exp(-stats::approx(table$ratio, table$information, abs(ratio), rule = 2)$y)
 }
 
-# Below it p values are not told apart: where the table ends, or the precision of R.
+# Smallest p value that is resolved: the end of the table, or R's precision.
 least_p <- function(law) {
   if (!length(law$tail)) return(.Machine$double.eps)
   max(.Machine$double.eps, exp(-max(law_table(law)$information)) * (1 + 1e-9))

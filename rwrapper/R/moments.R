@@ -1,4 +1,4 @@
-# One release of second moments, and the regressions that it gives for nothing more.
+# One release of second moments, and regressions from it at no further cost.
 
 #' One release, many regressions
 #'
@@ -50,7 +50,7 @@ dp_moments <- function(formula, data, eps, delta = 1e-5, levels = NULL, unit = N
     columns = public_columns(asked$data, design, levels), bounds = attr(design$terms, "bounds"))
 }
 
-# All columns on the right; on the left one of the numbers a second time, since a design has a response.
+# All columns on the right, and one numeric column again on the left, since a design has a response.
 all_columns <- function(formula, data, apart) {
   if (!inherits(formula, "formula")) refuse("formula: write the columns, such as ~ price + carat")
   parts <- as.list(formula)[-1L]
@@ -70,7 +70,7 @@ public_columns <- function(data, design, levels) {
   structure(empty, class = "data.frame", row.names = integer())
 }
 
-# A model of the columns of moments: its public side, and what is sent of it.
+# A model of the columns of moments: its public side, and the arguments that are sent.
 posed_model <- function(moments, formula, what) {
   if (!inherits(moments, "dp_moments")) refuse(what, ": moments must be made by dp_moments()")
   if (missing(formula)) refuse("formula must be given, such as y ~ x")

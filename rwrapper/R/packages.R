@@ -1,5 +1,5 @@
-# What packages beside R's own do with a fit. They would look for the data of the call and compute
-# on the records, or fit again: each of their generics works from released numbers, or stops.
+# Methods for generics of other packages. Their defaults would look for the data of the call, or fit
+# again; each method uses released numbers, or stops.
 
 #' Private fits in other packages
 #'
@@ -57,7 +57,7 @@ OF_PACKAGES <- list(
   xtable = "xtable"
 )
 
-# Generics that ask for all coefficients, which coef() of classes does not give as a vector.
+# Generics that need all coefficients as a vector, which coef() of classes does not return.
 OF_CLASSES <- list(car = c("linearHypothesis", "deltaMethod"), lmtest = c("coeftest", "coefci"))
 
 of_packages <- function() {
@@ -69,7 +69,7 @@ of_packages <- function() {
     "S3method(emmeans::recover_data, dp_not_released)")
 }
 
-# Packages that ask for the records, and what to do instead.
+# Packages that need the records, and alternatives.
 records_stop <- function(what, instead) {
   dpreg_stop("private", what, " would read the private records of the fit; ", instead)
 }

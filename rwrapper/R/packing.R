@@ -1,4 +1,4 @@
-# What is sent of a design, and how its records are packed when Python reads them.
+# The public part of a design that is sent, and the packing of its records for Python.
 
 #' What is sent to Python: public names and ranges, and a function that reads the records
 #' @noRd
@@ -35,7 +35,8 @@ packed_records <- function(design, data, unit, stratum = NULL, weights = NULL) {
 packed_rows <- function(design, columns, n) {
   frame <- model_variables(design, columns, n)
   y <- as.double(frame[[1L]])
-  # A row is complete when each value that it is made of is there, whatever becomes of it.
+  # A row is complete if all variables of the formula are present, even if a term replaces missing
+  # values.
   needed <- setdiff(names(columns), c(seen_as_they_are(design), may_be_missing(design$terms)))
   for (name in needed) y[!present(columns[[name]])] <- NA
   offsets <- lapply(frame[offset_names(design$terms)], as.double)
@@ -43,13 +44,13 @@ packed_rows <- function(design, columns, n) {
        y = pack_doubles(y))
 }
 
-# Numeric columns that are columns of the model matrix too: Python will see what they lack.
+# Numeric columns that are also columns of the model matrix: Python finds their missing values.
 seen_as_they_are <- function(design) {
   plain <- vapply(design$frame, function(x) is.numeric(x) && is.null(dim(x)), NA)
   intersect(names(design$frame)[plain], c(names(design$frame)[1L], attr(design$terms, "term.labels")))
 }
 
-# Columns that the formula asks is.na() of say themselves what becomes of what is missing.
+# For columns inside is.na() the formula itself handles missing values.
 may_be_missing <- function(terms) {
   inside <- function(e) {
     if (!is.call(e)) return(NULL)
@@ -66,7 +67,7 @@ present <- function(x) {
 
 pack_doubles <- function(x) writeBin(as.vector(x), raw(), endian = "little")
 
-# Units numbered in the order in which they come; -1 where the unit is missing.
+# Units numbered in order of appearance; -1 where the unit is missing.
 pack_labels <- function(x) {
   # Numbers of days, seconds or levels; as text, date-times would lose fractions of a second.
   x <- as.vector(unclass(x))

@@ -55,7 +55,7 @@ dp_plan <- function(n = NULL, d, eps = NULL, delta = 1e-5, method = "auto",
   given <- mget(c("n", if (!missing(d)) "d", "eps", "delta", "method", "effect", "power", "events", "event_rate",
                   "classes", "treated"))
   if (!missing(family)) given <- c(given, list(family = family_sent(family), link = link_sent(family)))
-  # What is left out is not sent: Python finds it.
+  # The omitted argument is not sent: Python computes it.
   answer <- call_python("plan", lapply(without_nulls(given), one_sent))
   structure(answer, class = c("dp_plan", "dp_result"))
 }

@@ -1,6 +1,6 @@
-# What all pictures share: axes with names, a legend and titles, in letters that fit the device.
+# Common parts of all plots: axes with names, legend and titles, in text that fits the device.
 
-# The first ones are those that were given.
+# The given arguments come first.
 chosen_colors <- function(given, defaults) {
   if (is.null(given)) return(defaults)
   if (!(is.character(given) || is.numeric(given)) || !length(given) || length(given) > length(defaults))
@@ -10,16 +10,16 @@ chosen_colors <- function(given, defaults) {
   defaults
 }
 
-# The largest size of letters, up to 1, with which `lines` (of text, below and beside the plot) leave
-# `room` (inches at that size) for it.
+# The largest text size, up to 1, at which `lines` of text around the plot leave `room` (inches at
+# that size) for it.
 fitting_size <- function(lines, room) {
   old <- graphics::par(cex = 1)
   on.exit(graphics::par(old))
   min(1, graphics::par("fin") / (lines * graphics::par("csi") + room))
 }
 
-# Axes without a box, names on the left, values on the right; `axis` lines are left for one above. Returns
-# what par() was.
+# Axes without a box, names on the left, values on the right; `axis` lines are left for an axis
+# above. Returns the old par().
 open_plot <- function(y, labels, values, legend, main, xlab, xlim, ylim = NULL, cex = 1, axis = 0, ...) {
   check_number(cex, "cex", "1.2")
   before <- graphics::par(c("cex", "mar", "mgp", "tcl"))
@@ -51,8 +51,7 @@ open_plot <- function(y, labels, values, legend, main, xlab, xlim, ylim = NULL, 
 # Of the figure, with a margin, in units of the x axis.
 figure_width <- function() diff(graphics::grconvertX(c(0.01, 0.99), "nfc", "user"))
 
-# To the left of the axes where it would not end before the figure, and in smaller letters where it
-# is longer than that.
+# Left of the axes if it would not fit otherwise, and in smaller text if it is longer still.
 draw_title <- function(main, line) {
   log <- graphics::par("xlog")
   ends <- graphics::grconvertX(c(0.01, 0.99), "nfc", "inches")
@@ -84,9 +83,9 @@ draw_legend <- function(marked, col, axis = 0) {
 }
 
 label_lines <- function(labels, cex = 1) {
-  # A device must be there before widths of text can be asked for.
+  # Widths of text need an open device.
   if (grDevices::dev.cur() == 1L) grDevices::dev.new()
-  # Text is measured without a figure, whose margins may not fit this device yet.
+  # Text is measured without a figure, as margins may not fit the device yet.
   old <- graphics::par(mar = c(0, 0, 0, 0))
   graphics::plot.new()
   on.exit(graphics::par(new = TRUE))

@@ -1,8 +1,8 @@
-# Pictures of what was released, in base graphics, with the look of those of the Python package.
+# Plots of released results in base graphics, styled as in the Python package.
 
-# Blue and orange of the Okabe-Ito palette, told apart by all eyes.
+# Blue and orange of the Okabe-Ito palette, which is safe for colour-blind readers.
 COLORS <- c(sampling = "#0072B2", total = "#E69F00", accent = "#D55E00")
-# Coefficients that are more standard errors from 0 than this are clear of it in any case.
+# Coefficients more standard errors from 0 are beyond the axis and have an arrow.
 FARTHEST <- 25
 
 #' Plot released results
@@ -105,7 +105,7 @@ check_reference <- function(reference, all) {
     refuse("reference: there is no coefficient ", listed(odd), "; there are ", listed(all))
 }
 
-# A cross, or an arrow to one beyond the axis.
+# A cross, or an arrow if it is beyond the axis.
 draw_marks <- function(mark, at, col) {
   ends <- graphics::par("usr")[1:2]
   inside <- !is.na(mark) & mark >= ends[1L] & mark <= ends[2L]
@@ -118,7 +118,7 @@ draw_marks <- function(mark, at, col) {
                    col = col)
 }
 
-# As many decimals as the error has with two digits.
+# Decimals that show two digits of the error.
 with_error <- function(estimate, error) {
   decimals <- pmax(0, 1 - floor(log10(error)))
   plain <- is.finite(decimals) & decimals <= 7 & error < 1e7
@@ -139,7 +139,7 @@ chosen_terms <- function(parm, all) {
   named
 }
 
-# Estimates, intervals and the half width that sampling alone would give.
+# Estimates, intervals, and half widths from sampling alone.
 on_scale <- function(x, parm, level, scale) {
   table <- summary.dp_lm(x)$coefficients[parm, , drop = FALSE]
   error <- table[, "Std. Error"]
@@ -165,8 +165,8 @@ plotted_range <- function(shown, drawn, mark, scale) {
   if (scale == "errors") c(-1, 1) * max(6, abs(ends)) else ends
 }
 
-# Estimates with both of their intervals; what has no error is named at `zero`, and what is too far out
-# has an arrow.
+# Estimates with both intervals; those without an error are named at `zero`, those beyond the axis
+# have an arrow.
 draw_intervals <- function(shown, at, drawn, col, zero = 0) {
   for (part in c("total", "sampling")) {
     half <- if (part == "total") shown$upper - shown$estimate else shown$inner

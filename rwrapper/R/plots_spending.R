@@ -1,4 +1,4 @@
-# Pictures of what a plan says and of what a budget has left.
+# Plots of plans and of the remaining budget.
 
 #' @rdname dp_plots
 #' @export
@@ -35,7 +35,7 @@ plot_width <- function(x, xlab, ylab, xlim, ylim, col, ...) {
   graphics::lines(shown$eps, shown$width, lwd = 2 * graphics::par("cex"), col = col[["sampling"]])
   if (is.finite(x$width)) {
     graphics::points(x$eps, x$width, pch = 19, col = col[["accent"]])
-    # The curve falls: to the right there is room above it, as far as the axis goes.
+    # The curve falls, so there is room above it on the right.
     said <- sprintf("eps = %.3g: %.2g", x$eps, x$width)
     ends <- graphics::par("usr")[1:2]
     long <- diff(ends) * graphics::strwidth(said, "inches") / graphics::par("pin")[1L]
@@ -76,7 +76,7 @@ plot.dp_budget <- function(x, main = NULL, xlab = NULL, xlim = NULL, ylim = NULL
   state <- budget_state(x)
   charges <- charges_of(state)
   left <- state$remaining
-  # By what each charge raised the total: nothing, where another stratum has spent more.
+  # The increase of the total by each charge: 0 if another stratum has spent more.
   basic <- identical(x$accounting, "basic")
   total <- if (basic) x$eps else 1
   shares <- total * state$shares

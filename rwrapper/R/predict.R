@@ -50,7 +50,7 @@ predict.dp_lm <- function(object, newdata, se.fit = FALSE,
   if (se.fit) list(fit = value, se.fit = slope_of(family, fit) * error) else value
 }
 
-# What all predictions begin with.
+# First steps of all predictions.
 predicted_rows <- function(object, newdata, winsorise, hints, ...) {
   no_more("predict()", hints, ...)
   if (missing(newdata) || is.null(newdata)) private_stop("predict() without newdata")
@@ -58,7 +58,7 @@ predicted_rows <- function(object, newdata, winsorise, hints, ...) {
   new_rows(object, newdata, winsorise)
 }
 
-# A regularised estimate of what is not identified is good for predictions, if not for itself.
+# A regularised estimate that is not identified is still useful for predictions.
 used_coefficients <- function(object)
   ifelse(is.na(object$coefficients), object$estimates, object$coefficients)
 
@@ -67,21 +67,21 @@ PREDICT_HINTS <- c(
   data = "write newdata = ", na.action = "incomplete rows are NA"
 )
 
-# Standard errors of X %*% coefficients. A coefficient without a known error only matters where
-# its regressor is not 0.
+# Standard errors of X %*% coefficients. A coefficient without a known error matters only if its
+# regressor is not 0.
 mean_errors <- function(X, covariance) {
   unknown <- is.na(diag(covariance))
   if (anyNA(covariance[!unknown, !unknown])) return(largest_errors(X, covariance, unknown))
   covariance[is.na(covariance)] <- 0
-  # Row by row, so that a long X needs no square matrix.
+  # Row by row: X may be too long for a square matrix.
   variance <- rowSums((X %*% covariance) * X)
   variance[rowSums(X[, unknown, drop = FALSE] != 0) > 0] <- NA
   sqrt(pmax(variance, 0))
 }
 
-# Where covariances between slopes were not released: errors that are large enough whatever they are. The
-# intercept is the mean of the response less slopes times means of regressors, released one by one, and its
-# error is no less than that of the mean of the response.
+# If covariances between slopes were not released: upper bounds of errors. The intercept is the mean
+# of the response minus slopes times means of regressors, released separately, so its error is at
+# least that of the mean of the response.
 largest_errors <- function(X, covariance, unknown) {
   covariance[is.na(covariance)] <- 0
   slopes <- which(colnames(X) != "(Intercept)")

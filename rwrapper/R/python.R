@@ -1,4 +1,4 @@
-# The only file that knows reticulate. Everything crosses as plain values (see faces/bridge).
+# The only file that uses reticulate. All values passed are plain (see faces/bridge).
 
 .python <- new.env(parent = emptyenv())
 
@@ -47,7 +47,7 @@ dpreg_available <- function(what = NULL) {
 #' str(load_diamonds())
 load_diamonds <- function() dpreg::diamonds
 
-# What the bridge imports, whatever is asked of it; tests/test_bridge.py holds it to that.
+# Modules that the bridge always imports, as checked by tests/test_bridge.py.
 PYTHON_NEEDS <- c("numpy>=1.26", "scipy>=1.11", "dp-accounting>=0.4.4")
 
 #' Install the Python package
@@ -102,7 +102,7 @@ without_paths <- function(paths, unwanted) {
   paste(setdiff(parts[[1L]], parts[[2L]]), collapse = ":")
 }
 
-# pip can fetch nothing without ssl, and says so among much else.
+# Without ssl pip cannot download anything, and its message is hard to find.
 check_loads <- function(python, source) {
   said <- suppressWarnings(system2(python, c("-c", shQuote("import ssl, zlib, ctypes")),
                                    stdout = TRUE, stderr = TRUE))
@@ -113,7 +113,7 @@ check_loads <- function(python, source) {
 }
 
 .onLoad <- function(libname, pkgname) {
-  # Only says where Python is; it starts with the first call.
+  # Only sets the path of Python, which starts with the first call.
   if (!nzchar(Sys.getenv("RETICULATE_PYTHON")) && !reticulate::py_available())
     try(reticulate::use_virtualenv("r-dpreg", required = FALSE), silent = TRUE)
   known <- getOption("marginaleffects_model_classes")

@@ -60,7 +60,7 @@ def main():
     about = (
         f"{runs} runs of three slopes, ± twice the Monte Carlo error of coverage; widths are "
         "medians. Made by `tests/benchmarks/bench_binagg.py`, which says what the design is. "
-        "BinAgg's figures are the published ones: no registry has it, and it was not run."
+        "BinAgg's figures are the published ones: it is in no package registry and was not run."
     )
     header = ("mu", "eps", "BinAgg: covered", "dp_lm: covered", "dp_lm: blank", "BinAgg: width",
               "dp_lm: width", "least squares: width")  # fmt: skip

@@ -64,11 +64,11 @@ def main():
                 rows.append([kind, name, f"{n:,}", d, *measured(kind, n, d, wide, given)])
                 print(rows[-1], flush=True)
     about = (
-        f"{given.runs} samples a row, defaults, eps = {given.eps:g}, delta = {DELTA:g}. Median of "
-        "standard errors of slopes over those of least squares, share of 95% intervals that hold "
-        "the slope, and of slopes that have no interval. Right bounds are four deviations to both "
-        "sides; those of indicators are 0 and 1 in all rows. Made by "
-        "`tests/benchmarks/bench_bounds.py`."
+        f"{given.runs} samples per row, defaults, eps = {given.eps:g}, delta = {DELTA:g}. Width: "
+        "median standard error of slopes relative to least squares; covered: share of 95% "
+        "intervals that contain the slope; blank: share of slopes without an interval. Right "
+        "bounds are four standard deviations to both sides; those of indicators are 0 and 1 in "
+        "all rows. Made by `tests/benchmarks/bench_bounds.py`."
     )
     header = ["columns", "bounds", "n", "regressors", "width", "covered", "blank"]
     write_table("Public bounds", about, header, rows, given.out, words=2)

@@ -143,18 +143,18 @@ def main():
         print(lines[-1], worst[-1], flush=True)
     about = (
         f"{len(tables)} tables of R packages, {given.runs} samples each, eps = {given.eps:g}, "
-        f"delta = {DELTA:g}; made by `tests/benchmarks/bench_by_lot.py`. Of each table response "
-        "and regressors, up to five numbers and two factors, are drawn by lot. Shares of slopes of "
-        "least squares of the whole table that 95% intervals cover, in the mean over tables: those "
-        "of least squares on the sample with a sandwich, those of `dp_lm` with all defaults, and "
-        "these with `clipping` added on both sides. Width: standard errors over those of the "
-        "sandwich, median over tables. Tables whose slopes are those of a few rows cannot be told "
-        "by any private method. Those of which less than .9 are covered even within clipping, with "
-        "the share that is covered: "
+        f"delta = {DELTA:g}; made by `tests/benchmarks/bench_by_lot.py`. In each table the "
+        "response and the regressors, up to five numeric ones and two factors, are drawn at "
+        "random. Share of least-squares slopes of the whole table covered by 95% intervals, as a "
+        "mean over tables: intervals of least squares on the sample with a sandwich, of `dp_lm` "
+        "with all defaults, and these with `clipping` added on both sides. Width: standard "
+        "errors relative to the sandwich, median over tables. If a few rows determine the slopes "
+        "of a table, no private method can estimate them. Tables with coverage below .9 even "
+        "within clipping, and their coverage: "
         + "; ".join(worst) + "."
     )  # fmt: skip
     write_table(
-        "Tables and formulas that nobody chose", about,
+        "Tables and formulas drawn at random", about,
         ["n", "least squares", "dp_lm", "dp_lm, within clipping", "tables below .8", "blank",
          "width"], lines, given.out,
     )  # fmt: skip

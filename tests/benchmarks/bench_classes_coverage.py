@@ -150,14 +150,14 @@ def main() -> None:
     write_table(
         f"Ordered and unordered classes: eps = {given.eps:g}",
         "One covariate far from 0, normal or skewed (exponential), and one binary, delta = 1e-6: "
-        "share of 95% intervals that hold the truth, of slopes and of thresholds or intercepts, "
-        "and beside each that of maximum likelihood without noise on the same records; in "
-        "brackets its standard error, whose units are runs: thresholds and intercepts are far "
-        "from where x is, so nearly all coefficients of a fit hold or miss together.  Share for "
-        "class probabilities of a new record; medians of standard errors of slopes over those "
-        "of maximum likelihood, and what a tenth of them exceeds; share without a standard "
-        "error; median share of the exact fit's gain in log-loss over a constant that the "
-        "private fit has. Made by `tests/benchmarks/bench_classes_coverage.py`.",
+        "share of 95% intervals that contain the truth, for slopes and for thresholds "
+        "or intercepts, each with that of maximum likelihood without noise on the same records; "
+        "in brackets its standard error, clustered by run: thresholds and intercepts are far from "
+        "the values of x, so nearly all coefficients of a fit are covered or missed together.  "
+        "Share for class probabilities of a new record; median and upper decile of standard "
+        "errors of slopes relative to maximum likelihood; share without a standard error; median "
+        "of the gain in log-loss over a constant, relative to that of the exact fit. Made by "
+        "`tests/benchmarks/bench_classes_coverage.py`.",
         ("records", "model", "classes", "runs", "slopes", "exact", "thresholds", "exact",
          "probabilities", "width", "widest tenth", "blank", "gain"),
         rows, given.out, words=3,

@@ -136,15 +136,16 @@ def main() -> None:
     rows = [measured(*one, given.eps, given.runs) for one in tables()]
     write_table(
         f"Classes, counts and effects of real tables: eps = {given.eps:g}",
-        f"{given.runs} runs a row, delta = 1e-6: share of 95% intervals that hold the estimate of "
-        "the exact fit of the same rows, which they need not, as that has a sampling error too; "
-        "the farthest that one is off, in private standard errors; median of those of slopes over "
-        "the exact ones; share without a standard error; median share of the exact fit's gain in "
-        "log-loss over a constant. Ordered and unordered classes beside `OrderedModel` and "
-        "`MNLogit`, counts beside `NegativeBinomial` of statsmodels, the effect of a physical "
-        "limitation on whether a doctor was seen beside doubly robust scores. Made by "
-        "`tests/benchmarks/bench_classes_real.py`.",
-        ("table", "model", "rows", "coefficients", "hold", "farthest", "width", "blank", "gain"),
+        f"{given.runs} runs per row, delta = 1e-6: share of 95% intervals that contain "
+        "the estimate of the exact fit of the same rows (95% is not required, as that estimate has "
+        "a sampling error too); largest error, in private standard errors; median standard error "
+        "of slopes relative to the exact ones; share without a standard error; median gain in "
+        "log-loss over a constant, relative to that of the exact fit. Ordered and unordered "
+        "classes are compared with `OrderedModel` and `MNLogit`, counts with `NegativeBinomial` "
+        "of statsmodels, the effect of a physical limitation on whether a doctor was seen with "
+        "doubly robust scores. Made by `tests/benchmarks/bench_classes_real.py`.",
+        ("table", "model", "rows", "coefficients", "covered", "largest error", "width", "blank",
+         "gain"),
         rows, given.out, words=2,
     )  # fmt: skip
 

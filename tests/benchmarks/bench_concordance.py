@@ -59,10 +59,10 @@ def main() -> None:
     designs = itertools.product(SIZES, RATES)
     write_table(
         f"Concordance of groups of risk: eps = {given.eps:g}",
-        f"Exponential times, four groups of risk, ten intervals, {given.runs} runs a row: the "
-        f"concordance of {MANY:,} persons without noise; share of 95% intervals that hold it; mean "
-        "error; median standard error over that without noise; share that is not estimable. Made "
-        "by `tests/benchmarks/bench_concordance.py`.",
+        f"Exponential times, four groups of risk, ten intervals, {given.runs} runs per row: "
+        f"concordance of {MANY:,} persons without noise; share of 95% intervals that contain it; "
+        "mean error; median standard error relative to that without noise; share that is not "
+        "estimable. Made by `tests/benchmarks/bench_concordance.py`.",
         ("persons", "censored", "concordance", "covered", "bias", "width", "blank"),
         [measured(*design, given.eps, given.runs) for design in designs], given.out, words=0,
     )  # fmt: skip

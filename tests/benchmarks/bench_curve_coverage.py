@@ -77,11 +77,11 @@ def main() -> None:
             print(*rows[-1], flush=True)
     write_table(
         f"Survival curves: eps = {given.eps:g}",
-        f"Weibull times in two arms, ten intervals, {given.runs} runs a row: shares of 95% limits "
-        "that hold the truth, at all times by themselves (and at the time where most and fewest "
-        "do), at all times together, and of the restricted mean; share of log-rank tests of equal "
-        "arms that reject at 5%; standard errors over those without noise; share that is not "
-        "estimable. Made by `tests/benchmarks/bench_curve_coverage.py`.",
+        f"Weibull times in two arms, ten intervals, {given.runs} runs per row: coverage of 95% "
+        "pointwise limits (and at the times with lowest and highest coverage), of simultaneous "
+        "bands, and of the restricted mean; share of log-rank tests of equal "
+        "arms that reject at 5%; standard errors relative to those without noise; share "
+        "that is not estimable. Made by `tests/benchmarks/bench_curve_coverage.py`.",
         ("design", "persons", "censored", "pointwise", "fewest", "most", "simultaneous",
          "restricted mean", "log-rank", "width", "blank"),
         rows, given.out, words=1,

@@ -117,10 +117,10 @@ def main() -> None:
     write_table(
         f"Treatment effects: eps = {given.eps:g}",
         f"Three covariates, one of them skewed, with an effect that differs between rows; "
-        f"{given.runs} runs a row (a third of that of 100,000 rows), delta = 1e-6: share of 95% "
-        "intervals of the effect that hold the truth, and of the two mean outcomes; mean error in "
-        "standard errors; both of the same estimator without noise; median of standard errors over "
-        "those; share without one. Made by `tests/benchmarks/bench_effect_coverage.py`.",
+        f"{given.runs} runs per row (a third of that of 100,000 rows), delta = 1e-6: share "
+        "of 95% intervals that contain the true effect, and the two mean outcomes; mean error "
+        "in standard errors; both for the same estimator without noise; median standard error "
+        "relative to it; share without one. Made by `tests/benchmarks/bench_effect_coverage.py`.",
         ("design", "rows", "covered", "means", "bias", "exact covered", "exact bias", "width",
          "blank"),
         rows, given.out, words=1,

@@ -93,13 +93,13 @@ def main() -> None:
     write_table(
         f"Formulas with factors: n = {given.n:,}, eps = {given.eps:g}",
         f"Real tables as populations, {given.runs} samples each, drawn with replacement; defaults, "
-        "levels declared, delta = 1e-6. Share of 95% intervals that hold the coefficient of the "
-        "whole table, share of coefficients without a standard error, and medians of standard "
-        "errors over those of the exact fit, for numeric columns and for levels. A level with "
-        "fewer than about a hundred rows in the sample has no standard error, and where it is the "
-        "reference, as in movies (NC-17, five rows), no level of the factor has one: choose "
-        "another reference, or merge levels, before the call. Made "
-        "by `tests/benchmarks/bench_factors.py`.",
+        "levels declared, delta = 1e-6. Share of 95% intervals that contain the coefficient "
+        "of the whole table, share of coefficients without a standard error, and median "
+        "standard errors relative to the exact fit, for numeric columns and for levels. A level "
+        "with fewer than about a hundred rows in the sample has no standard error, and where it "
+        "is the reference, as in movies (NC-17, five rows), no level of the factor has one: "
+        "choose another reference, or merge levels, before the call. Made by "
+        "`tests/benchmarks/bench_factors.py`.",
         ("table", "formula", "slopes", "covered", "blank", "width, numbers", "width, levels"),
         rows, given.out, words=2,
     )  # fmt: skip

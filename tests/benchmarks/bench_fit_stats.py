@@ -58,9 +58,9 @@ def main() -> None:
                 print(*rows[-1], flush=True)
     write_table(
         f"R squared, sigma, new observations: eps = {given.eps:g}, delta = 1e-05",
-        f"`fit_stats=True`, {given.runs} runs a row: shares of 95% intervals that hold the R "
-        "squared and the sigma (1) of the model, median standard errors, and the share of new "
-        "observations within 95% prediction intervals. Made by "
+        f"`fit_stats=True`, {given.runs} runs per row: shares of 95% intervals that contain "
+        "the R squared and the sigma (1) of the model, median standard errors, and the share of "
+        "new observations within 95% prediction intervals. Made by "
         "`tests/benchmarks/bench_fit_stats.py`.",
         ("method", "errors", "n", "d", "R squared", "covered", "sigma covered",
          "error of R squared", "of sigma", "new"),

@@ -154,12 +154,13 @@ def main():
                     few = runs if n < 100_000 else max(2, runs // 4)
                     lines.append(coverage(sheet, family, kind, n, d, share, 1.0, few))
     about = (
-        f"eps = 1, delta = {DELTA:g}; d + 1 coefficients in as many runs as the last column says. "
+        f"eps = 1, delta = {DELTA:g}; d + 1 coefficients; the last column has the number of runs. "
         "Gamma responses have shape 1.5, counts alpha .8. Blank: coefficients without an interval. "
-        "Width: the median of standard errors over those without noise, as the fit has them. Made "
-        "by `tests/benchmarks/bench_glm_coverage.py`. A rare outcome of a probit "
-        "covers least. Of two dummies with a mean of .5 many slopes are blank: 5% of the rows have "
-        "the first, and nearly all of these the outcome, so it is nearly separated."
+        "Width: the median standard error relative to that without noise, as reported by the "
+        "fit. Made by `tests/benchmarks/bench_glm_coverage.py`. Coverage is lowest for a rare "
+        "outcome of a probit. With two dummies and a mean of .5 many slopes are blank: 5% of the "
+        "rows have the first dummy, and nearly all of these the outcome, so it is nearly "
+        "separated."
     )
     real = [held_out(*table) for table in ([] if given.quick or given.family else real_tables())]
     if real:
@@ -167,11 +168,11 @@ def main():
             ("data", "columns", "rows", "held", "width", "constant", "exact", "`dp_glm`"), real, 2
         )
         about += (
-            "\n\nReal data, five fits of four fifths of the rows, eps = 1, delta = 1e-6: share of "
-            "the coefficients of maximum likelihood of all rows that intervals hold, width of "
-            "intervals over those of maximum likelihood, and mean deviance of the other rows, also "
-            "of a constant and of maximum likelihood. The first has a negative binomial family "
-            "with alpha 1.3, the others are gamma. Below are the simulated models."
+            "\n\nReal data, five fits of four fifths of the rows, eps = 1, delta = 1e-6: share "
+            "of intervals that contain the maximum likelihood coefficient of all rows, width "
+            "of intervals relative to maximum likelihood, and mean deviance of the other rows, "
+            "also for a constant and for maximum likelihood. The first has a negative binomial "
+            "family with alpha 1.3, the others are gamma. Below are the simulated models."
         )
     header = ("family", "design", "n", "d", "mean", "covered", "blank", "width", "runs")
     write_table("`dp_glm`: share of 95% intervals that hold the truth of a simulated model", about,

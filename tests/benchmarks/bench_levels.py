@@ -120,11 +120,11 @@ def main() -> None:
     write_table(
         f"Levels that differ in regressors: n = {given.n:,}, eps = {given.eps:g}",
         f"Tables as populations, {given.runs} samples each, drawn with replacement; defaults, "
-        "delta = 1e-6. Share of 95% intervals that hold the coefficient of the whole table, share "
-        "of coefficients without a standard error, how many were off by more than four of them, "
-        "and the median of standard errors over those of the exact fit. Made by "
+        "delta = 1e-6. Share of 95% intervals that contain the coefficient of the whole "
+        "table, share of coefficients without a standard error, number of errors above four "
+        "standard errors, and the median standard error relative to the exact fit. Made by "
         "`tests/benchmarks/bench_levels.py`.",
-        ("table", "formula", "family", "covered", "blank", "off", "width"),
+        ("table", "formula", "family", "covered", "blank", "above 4 errors", "width"),
         rows, given.out, words=3,
     )  # fmt: skip
 

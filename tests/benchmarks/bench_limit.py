@@ -205,7 +205,7 @@ def shown(row):
 
 ORDER = ("width", "limit", "ratio", "noise", "made", "moved", "covered", "blank", "steps", "most",
          "passes")  # fmt: skip
-HEADER = ("width", "limit", "width / limit", "noise said / limit's", "noise made / limit's",
+HEADER = ("width", "limit", "width / limit", "reported noise / limit's", "actual noise / limit's",
           "limit moved", "covered", "blank", "steps", "most steps", "passes")  # fmt: skip
 
 
@@ -267,18 +267,18 @@ def main():
     summed(sheet, found)
     times = "1 run" if given.runs == 1 else f"{given.runs} runs"
     about = (
-        f"At least {times} and {LEAST_SLOPES} slopes a row, all defaults, delta = {DELTA:g}; made "
-        "by `tests/benchmarks/bench_limit.py`. Width: the median standard error of a slope over "
-        "that of a sandwich, or of maximum likelihood (binomial). Limit: what it would be were "
-        "scales, curvature and starting point known and all of the budget spent on one clipped sum "
-        "of scores; limit moved: by how many standard errors its clipping moves it. Noise: the "
-        "deviation added to that of sampling, as errors say, and the root mean square distance of "
-        "slopes from those without noise of the same rows. Covered: the true slopes, or those of "
-        "least squares of a whole table, also where clipping moves them. Steps: noisy releases of "
-        "a fit, in half of the runs and at most."
+        f"At least {times} and {LEAST_SLOPES} slopes per row, all defaults, delta = {DELTA:g}; "
+        "made by `tests/benchmarks/bench_limit.py`. Width: the median standard error of a slope "
+        "relative to a sandwich, or to maximum likelihood (binomial). Limit: the width if "
+        "scales, curvature and starting point were known and the whole budget were spent on one "
+        "clipped sum of scores; limit moved: its change by clipping, in standard errors. Noise: "
+        "the standard deviation added to sampling error, as reported, and the root mean square "
+        "distance of slopes from those without noise of the same rows. Covered: the true slopes, "
+        "or those of least squares of a whole table, also where clipping moves them. Steps: "
+        "noisy releases of a fit, in half of the runs and at most."
     )
     header = ("model", "design", "n", "d", "eps", *HEADER)
-    write_table("Widths beside the one-shot limit", about, header, lines, given.out, words=2)
+    write_table("Widths relative to the one-shot limit", about, header, lines, given.out, words=2)
     sheet.write(given.json)
 
 

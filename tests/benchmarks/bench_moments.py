@@ -83,9 +83,9 @@ def report(table, n, eps, runs):
         f"# One release, five models: n = {n:,}, eps = {eps:g}, delta = {DELTA:g}",
         "",
         f"{runs} samples of each table, drawn with replacement. Five models of each sample: from "
-        "one `dp_moments` with all of eps, and from five calls of `dp_lm` with a fifth. Shares "
-        "of the slopes with an interval that covers, shares without an interval, and median widths "
-        "over those of sandwich intervals without privacy. Made by "
+        "one `dp_moments` with all of eps, and from five calls of `dp_lm` with a fifth. Coverage "
+        "of the slopes with an interval, share without an interval, and median width "
+        "relative to sandwich intervals without privacy. Made by "
         "`tests/benchmarks/bench_moments.py`.",
         "",
         "| population | slopes | `dp_moments` covered | blank | width | 5 x `dp_lm` covered | "

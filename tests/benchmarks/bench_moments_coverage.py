@@ -87,12 +87,11 @@ def report(table, runs, n, eps):
         f"# Intervals from one `dp_moments`: n = {n:,}, eps = {eps:g}, delta = 1e-06",
         "",
         f"{runs} simulated tables of each kind, six regressors. Shares of 95% intervals that "
-        "cover, of all slopes and of the worst; slopes without one (blank); standard errors over "
-        "those without privacy, as the fit has them; shares of intervals for R squared that "
-        "cover; and how often a true "
-        "hypothesis on two slopes is rejected at 5%. R squared is compared with that of "
-        "least squares on all rows, which tails beyond the limit of the rows raise. Made by "
-        "`tests/benchmarks/bench_moments_coverage.py`.",
+        "cover, of all slopes and of the worst; slopes without one (blank); standard errors "
+        "relative to those without privacy, as reported by the fit; shares of intervals for R "
+        "squared that cover; and how often a true hypothesis on two slopes is rejected at 5%. R "
+        "squared is compared with that of least squares on all rows, which tails beyond the "
+        "limit of the rows raise. Made by `tests/benchmarks/bench_moments_coverage.py`.",
         "",
         "| table | slopes covered | worst slope | blank | width | R squared covered | rejected |",
         "|---|--:|--:|--:|--:|--:|--:|",

@@ -178,7 +178,7 @@ def losses(table, eps_values):
 
 def report(table, eps_values):
     lines = [
-        f"# Test R squared of what a user could pick instead, delta = {DELTA:g}",
+        f"# Test R squared of alternatives to dpreg, delta = {DELTA:g}",
         "",
         "Medians and quartiles of random 90/10 splits, the same for all. Made by "
         "`tests/benchmarks/bench_peers.py`. `auto` gets no bounds; all others get those at the "

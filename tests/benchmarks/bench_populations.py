@@ -119,11 +119,11 @@ def report(table, n, eps, runs):
         f"# Real tables as populations: n = {n:,}, eps = {eps:g}, delta = {DELTA:g}",
         "",
         f"{runs} samples each, drawn with replacement; `dp_lm` with all defaults. Made by "
-        "`tests/benchmarks/bench_populations.py`. Covered are the least-squares slopes of the "
-        "table, those of the estimand that the header of the fit names (least squares, but longest "
-        "rows and scores count less), those of least squares by intervals with `clipping` added on "
-        "both sides (within), and random contrasts of the first two. Reach is the most standard "
-        "errors by which a fit says that least squares may lie elsewhere, in half of the fits.",
+        "`tests/benchmarks/bench_populations.py`. Coverage is given for the least-squares "
+        "slopes of the table, for the estimand named in the header of the fit (least "
+        "squares with clipped rows and scores), for least squares by intervals with `clipping` "
+        "added on both sides (within), and for random contrasts of the first two. Reach "
+        "is the median over fits of the largest reported effect of clipping, in standard errors.",
         "",
         "| population | slopes | least squares | estimand named | within | contrasts "
         "| contrasts named | blank | reach | width over a sandwich's |",

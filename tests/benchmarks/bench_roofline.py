@@ -176,7 +176,7 @@ def page(lines, table, quick):
     size = ROWS // 10 if quick else ROWS
     return "\n".join(
         [
-            "# Kernels against what a machine can do\n",
+            "# Kernels relative to the limits of the machine\n",
             f"Made by `bench_roofline.py` on {processor()}; {size:,} rows of {D} columns; load "
             f"{os.getloadavg()[0]:.1f} at the end: other jobs of a machine slow what is measured, "
             "the roofs too.\n",

@@ -58,14 +58,15 @@ def main():
         for response, n, d in itertools.product(RESPONSES, ROWS, REGRESSORS)
     ]
     about = (
-        f"{given.runs} samples a row, defaults, delta = {DELTA:g}. Share of 95% intervals that "
-        "hold the mean, and of those without privacy on the same samples; median of standard "
-        "errors over theirs; how far the farthest interval is off, in its errors; share of fits "
-        "that have no interval. What is rare and large is clipped, which makes the mean too small; "
-        "`fit.clipping`, which is not in the intervals, says by how much at most. Made by "
+        f"{given.runs} samples per row, defaults, delta = {DELTA:g}. Share of 95% intervals "
+        "that contain the mean, and of those without privacy on the same samples; "
+        "median standard error relative to these; largest error, in standard errors; share "
+        "of fits without an interval. Clipping of rare large values makes the mean too small; "
+        "`fit.clipping`, which is not part of the intervals, estimates the largest effect. Made by "
         "`tests/benchmarks/bench_skewed.py`."
     )
-    header = ("response", "n", "regressors", "covered", "exact", "width", "farthest", "blank")
+    header = ("response", "n", "regressors", "covered", "exact", "width", "largest error",
+              "blank")  # fmt: skip
     title = f"Means of skewed responses in small studies: eps = {given.eps:g}"
     write_table(title, about, header, rows, given.out)
 

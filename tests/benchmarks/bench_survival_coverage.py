@@ -78,13 +78,12 @@ def main() -> None:
     rows = [measured(*design, given.eps, given.runs) for design in DESIGNS]
     write_table(
         f"Proportional hazards: eps = {given.eps:g}",
-        f"Exponential times, one normal and one binary covariate, {given.runs} runs a row, delta = "
-        "1e-6; six intervals up to 3.2, of equal length or shorter at first: share of 95% "
-        "intervals of the two log hazard ratios that hold the truth; medians of standard errors "
-        "over those of the same model without noise, and what a tenth of them exceeds; share "
-        "without a standard error; share of pointwise limits of a survival curve that hold the "
-        "truth, where there are limits. Made by "
-        "`tests/benchmarks/bench_survival_coverage.py`.",
+        f"Exponential times, one normal and one binary covariate, {given.runs} runs per row, "
+        "delta = 1e-6; six intervals up to 3.2, of equal length or shorter at first: share of "
+        "95% intervals that contain the true log hazard ratios; median and upper decile of "
+        "standard errors relative to the same model without noise; share without a standard "
+        "error; share of pointwise limits of a survival curve that contain the truth, where "
+        "there are limits. Made by `tests/benchmarks/bench_survival_coverage.py`.",
         ("persons", "censored", "intervals", "covered", "width of x", "width of z", "widest tenth",
          "blank", "curve"),
         rows, given.out, words=0,

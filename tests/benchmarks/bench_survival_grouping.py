@@ -78,12 +78,12 @@ def main() -> None:
     rows = [row for at in designs for row in measured(*at, given.eps, given.runs)]
     write_table(
         f"Proportional hazards, by number of intervals: eps = {given.eps:g}",
-        f"The persons of [proportional hazards](survival_coverage.md), {given.runs} runs a row and "
-        "delta = 1e-6, with 4 to 32 intervals of equal length up to 3.2: share of 95% intervals of "
-        "the two log hazard ratios that hold the truth; medians of standard errors of the model of "
-        "intervals without noise over Cox's (statsmodels' `PHReg`, in the first "
-        f"{BESIDE_COX} runs), of private ones over the same model without noise, and the product, "
-        "which is over Cox's; share without a standard error. Made by "
+        f"The persons of [proportional hazards](survival_coverage.md), {given.runs} runs per row "
+        "and delta = 1e-6, with 4 to 32 intervals of equal length up to 3.2: share of 95% "
+        "intervals that contain the true log hazard ratios; median standard errors of the model "
+        "of intervals without noise relative to Cox's (statsmodels' `PHReg`, in the first "
+        f"{BESIDE_COX} runs), of private ones relative to the same model without noise, and the "
+        "product, relative to Cox's; share without a standard error. Made by "
         "`tests/benchmarks/bench_survival_grouping.py`.",
         ("persons", "censored", "intervals", "covered", "intervals over Cox",
          "private over intervals", "private over Cox", "blank"),

@@ -203,7 +203,7 @@ def main() -> None:
         words=2,
     )
     ratios = markdown(
-        ("study", "persons", "coefficients", "hold", "farthest", "width", "blank"),
+        ("study", "persons", "coefficients", "covered", "largest error", "width", "blank"),
         parts[hazards], words=1,
     )  # fmt: skip
     limits = markdown(
@@ -212,25 +212,26 @@ def main() -> None:
         parts[curves], words=1,
     )  # fmt: skip
     write_page(
-        f"# Public studies, beside exact fits: eps = {given.eps:g}\n\n"
+        f"# Public studies, compared with exact fits: eps = {given.eps:g}\n\n"
         f"Tables of R's survival; eight intervals of a year each, for all of them; delta = "
-        f"{DELTA:g}; {given.runs} runs a row. *Whole*: the table itself, and the exact results are "
-        "those of the same rows. *5,000* and *20,000*: that many rows drawn with replacement, so "
-        "that the table is the population and its exact results are the truth. Nominal levels "
-        "are 95% for draws; of the whole they cover noise and sampling errors, of which only the "
-        "first are there. *From Cox*: how far the exact fit of intervals is from Cox's model at "
-        "most, in standard errors of the latter. How far persons are followed was tried on "
-        f"all of these tables and on pbc.\n\n{described}\n\n## Hazard ratios\n\n"
-        "Share of 95% intervals of coefficients that hold the exact ones of the table (Poisson "
-        "regression with the same intervals), the farthest that one is off in private standard "
-        "errors, median of these over the exact ones, which are clustered, and share without a "
-        f"standard error.\n\n{ratios}\n\n## Curves\n\nBy group of one covariate ("
+        f"{DELTA:g}; {given.runs} runs per row. *Whole*: the table itself, and the exact results "
+        "are those of the same rows. *5,000* and *20,000*: that many rows drawn with "
+        "replacement, so that the table is the population and its exact results are the truth. "
+        "Nominal levels are 95% for draws; for the whole table coverage is higher, as intervals "
+        "allow for noise and sampling errors but only noise is present. *From Cox*: largest "
+        "difference between the exact fit of intervals and Cox's model, in standard errors of "
+        "the latter. The length of follow-up was tuned on all of these tables and on "
+        f"pbc.\n\n{described}\n\n## Hazard ratios\n\nShare of 95% intervals that contain the "
+        "exact coefficients of the table (Poisson regression with the same intervals), largest "
+        "error in private standard errors, their median relative to the exact ones, which are "
+        f"clustered, and share without a standard error.\n\n{ratios}\n\n## Curves\n\nBy group of "
+        "one covariate ("
         + ", ".join(f"{study.group} of {study.name}" for study in STUDIES)
         + "): shares of pointwise limits, and of simultaneous bands, that hold what `dp_curve` "
         "estimates of the table without noise, with hazards that are constant within a year; of "
-        "pointwise limits that hold the Kaplan-Meier estimates; standard errors over those without "
-        f"noise; share that is not estimable.\n\n{limits}\n\n"
-        "Made by `tests/benchmarks/bench_survival_real.py`.\n",
+        "pointwise limits that contain the Kaplan-Meier estimates; standard errors relative to "
+        f"those without noise; share that is not estimable.\n\n{limits}\n\nMade by "
+        "`tests/benchmarks/bench_survival_real.py`.\n",
         given.out,
     )
 

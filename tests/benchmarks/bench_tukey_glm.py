@@ -64,7 +64,7 @@ def main() -> None:
         print(*rows[-1], flush=True)
     write_table(
         "TukeyEM for logistic and Poisson models, delta = 1e-05",
-        f"Shares of 95% intervals that hold the truth, {given.runs} runs a row. Made by "
+        f"Shares of 95% intervals that contain the truth, {given.runs} runs per row. Made by "
         "`tests/benchmarks/bench_tukey_glm.py`.",
         ("family", "n", "d", "slope", "eps", "released", "slopes covered", "intercept covered",
          "error of x0", "blank"),

@@ -63,9 +63,10 @@ def main() -> None:
         print(*rows[-1], flush=True)
     write_table(
         f"Weighted fits: eps = {given.eps:g}, delta = 1e-05",
-        f"Two regressors, {given.runs} runs a row, 3 coefficients each. Weights: gamma(2), "
-        "lognormal(0, 1), or 20 for a tenth of the rows and 1 for the others. Width: the median of "
-        "standard errors over those without noise. Made by `tests/benchmarks/bench_weights.py`.",
+        f"Two regressors, {given.runs} runs per row, 3 coefficients each. Weights: gamma(2), "
+        "lognormal(0, 1), or 20 for a tenth of the rows and 1 for the others. Width: the median "
+        "standard error relative to that without noise. Made by "
+        "`tests/benchmarks/bench_weights.py`.",
         ("family", "weights", "n", "weight_limit", "covered", "blank", "width"),
         rows, given.out, words=2,
     )  # fmt: skip

@@ -152,11 +152,11 @@ def report(runs, eps):
         f"# Effects of persons and periods, eps = {eps:g}, delta = 1e-06",
         "",
         f"{runs} simulated tables each; by chance alone a share of {runs} intervals lies within "
-        f"{noise:.3f} of .95. Effects of persons go with the regressors, so without "
-        "them slopes would be wrong; errors follow one another (autoregressions of .5, and .8 for "
-        "the staggered treatment); persons have from 1 to 10 rows, drop out, or are seen by "
-        "chance; treatment begins in period 3, 5, 7 or never, first for those with large effects. "
-        "Shares are of the slopes other than those of periods. Made by "
+        f"{noise:.3f} of .95. Effects of persons are correlated with the "
+        "regressors, so slopes without them are biased; errors are autocorrelated (.5, and .8 "
+        "for the staggered treatment); persons have from 1 to 10 rows, drop out, or are "
+        "observed at random; treatment begins in period 3, 5, 7 or never, first for those with "
+        "large effects. Shares are of the slopes other than those of periods. Made by "
         "`tests/benchmarks/bench_within.py`.",
         "",
         "| panel | persons | method | rows | released | covered | worst slope | median error |"

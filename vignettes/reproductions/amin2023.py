@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Amin, Joseph, Ribero and Vassilvitskii (2023): easy differentially private linear regression
 #
-# Figures 1 to 5, 7 and 9 as far as the data beside the checkout allow: what is printed, what the
-# printed algorithm gives here, and what the mechanism gives whose guarantee holds. Run as
-# `python vignettes/reproductions/amin2023.py [--quick] [--plots DIRECTORY]`.
+# Figures 1 to 5, 7 and 9 as far as the available data allow: the printed results, those of the
+# printed algorithm here, and those of a mechanism whose guarantee holds. Run as `python
+# vignettes/reproductions/amin2023.py [--quick] [--plots DIRECTORY]`.
 #
-# **What differs from the paper.** Of its eight data sets Synthetic and Diamonds can be had without
-# a download; Figures 6, 8 and 10 to 13 and the other rows of Figure 1 are left out. R2 is of the
-# rows that were fitted, as in the authors' code. TukeyEM exists in three printed forms
-# (`dpreg.reference.tukey_em`): the text draws depths by exp(eps depth), Algorithm 3 by
-# exp(eps depth / 2), and the reference code has another test and other shells besides. None has the
-# guarantee that is stated (vignettes/errors_found.py). `dpreg` also takes n for private.
+# **What differs from the paper.** Of its eight data sets Synthetic and Diamonds are available
+# without a download; Figures 6, 8 and 10 to 13 and the other rows of Figure 1 are left out. R2 is
+# in-sample, as in the authors' code. TukeyEM exists in three printed forms
+# (`dpreg.reference.tukey_em`): the text draws depths with weights exp(eps depth), Algorithm 3 with
+# exp(eps depth / 2), and the reference code also has a different test and different shells. None
+# has the stated guarantee (vignettes/errors_found.py). `dpreg` also treats n as private.
 
 # %%
 from __future__ import annotations
@@ -55,7 +55,7 @@ def r2(X, y, params):
 
 
 def quantiles(scores):
-    """Return the median and quartiles of scores of which nan is the worst."""
+    """Return the median and quartiles of scores, with nan as the worst."""
     ordered = np.where(np.isnan(scores), -np.inf, scores)
     found = np.quantile(ordered, (0.5, 0.25, 0.75), method="nearest")
     return tuple(np.where(np.isfinite(found), found, math.nan))
@@ -64,9 +64,9 @@ def quantiles(scores):
 # %% [markdown]
 # ## The data
 #
-# Synthetic is `sklearn.datasets.make_regression` with noise of deviation 10, n = 22,000 and ten
-# features besides the constant; how many are informative is not printed: all are, as in the
-# authors' code for Figure 2. Diamonds has cut, color and clarity as integers.
+# Synthetic is `sklearn.datasets.make_regression` with noise of standard deviation 10, n = 22,000
+# and ten features plus the constant. The number of informative features is not printed: here all
+# are, as in the authors' code for Figure 2. Diamonds has cut, color and clarity as integers.
 
 
 # %%
@@ -96,9 +96,9 @@ def names():
 # %% [markdown]
 # ## DP-SGD as in the paper
 #
-# Adam on gradients of single rows, clipped, in batches of one random order, with the noise that
-# Poisson sampling of such batches would need: the accounting is of another algorithm than the one
-# that is run, and of a tuning that was free.
+# Adam on clipped gradients of single rows, in batches of one random order, with the noise that
+# Poisson sampling of such batches would need: the accounting is for an algorithm other than the one
+# that is run, and does not charge for tuning.
 
 
 # %%
@@ -166,12 +166,12 @@ def scores(X, y, fit, trials):
 # %% [markdown]
 # ## Figure 1: R2 at (ln 3, 1e-5)
 #
-# m is the least of 250, 500, ..., 2000 with which every test passes, for each form by itself, as
-# in the paper; that choice is not private. AdaSSP has the largest row and response of the data for
-# its bounds, as in the paper. On Diamonds the x, y and z of a diamond are nearly proportional to
-# the root of its carat: coefficients that are drawn one by one are far out along that direction,
-# which medians of few trials show as anything from -1 to 0.8. The correct TukeyEM refuses parts of
-# fewer than d + 2 rows, which m = 2000 would have on Synthetic.
+# m is the least of 250, 500, ..., 2000 for which every test passes, separately for each form, as in
+# the paper; that choice is not private. AdaSSP has the largest row and response of the data for its
+# bounds, as in the paper. On Diamonds the x, y and z of a diamond are nearly collinear:
+# coefficients that are drawn one by one have large errors along that direction, so medians of few
+# trials vary from -1 to 0.8. The correct TukeyEM refuses parts of fewer than d + 2 rows, which m =
+# 2000 would have on Synthetic.
 
 
 # %%
@@ -216,7 +216,7 @@ def figure_1(quick):
 
 
 def correct_rows(X, y, trials, few, tukey, ada):
-    """The same with the guarantee that is stated; m is chosen by public numbers."""
+    """The same with the stated guarantee; m is chosen from public numbers."""
     fits = {
         "correct TukeyEM, printed vector": (tukey, lambda s: published_vector(X, y, None, s)),
         "correct TukeyEM, m = 2000": (tukey, lambda s: published_vector(X, y, 2000, s)),
@@ -235,10 +235,10 @@ def correct_rows(X, y, trials, few, tukey, ada):
 # %% [markdown]
 # ## Figure 2, left: the distance against m
 #
-# n = (d + 1) m rows of Synthetic with d features: medians of Lemma 3.6, to be compared with
-# ln(1 / (2 delta)) / (eps / 2) = 19.7. The figure's curves rise, later for larger d. The fits have
-# d + 1 rows for d coefficients, so their tails are heavy. For the correct test the figure is the
-# share of m models that pass it, on the same models.
+# n = (d + 1) m rows of Synthetic with d features: medians of Lemma 3.6, to be compared with ln(1 /
+# (2 delta)) / (eps / 2) = 19.7. The figure's curves rise, later for larger d. The fits have d + 1
+# rows for d coefficients, so their tails are heavy. For the correct test the figure is the share of
+# sets of m models that pass, on the same models.
 
 
 # %%
@@ -351,8 +351,8 @@ def figure_3(quick, plots):
 # %% [markdown]
 # ## Figure 5: R2 against m
 #
-# The printed forms pass from an m of about 1000 on and are flat after that on Synthetic; on
-# Diamonds they vary from trial to trial. nan: the test failed in most trials.
+# The printed forms pass from m of about 1000 and are then constant on Synthetic; on Diamonds they
+# vary from trial to trial. nan: the test failed in most trials.
 
 
 # %%
@@ -386,10 +386,10 @@ def figure_5(quick, plots):
 # ## Figures 7 and 9: how 2000 models are distributed
 #
 # The paper shows histograms with a Gaussian of equal mean and deviation. Here: the distance of the
-# two in distribution (0.02 is what Gaussian samples of 2000 have) and the excess kurtosis, 0 for a
-# Gaussian, medians and largest; then the least and largest correlation of two coefficients, to
-# which axis-aligned draws are blind. 2000 models of Synthetic have 11 rows for 11 coefficients:
-# their tails are those of ratios, which medians and depth do not mind.
+# two in distribution (0.02 for Gaussian samples of 2000) and the excess kurtosis, 0 for a Gaussian,
+# as medians and maxima; then the least and largest correlation of two coefficients, which
+# axis-aligned draws ignore. 2000 models of Synthetic have 11 rows for 11 coefficients: they have
+# the heavy tails of ratios, which do not affect medians and depth.
 
 
 # %%

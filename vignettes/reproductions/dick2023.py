@@ -1,16 +1,15 @@
 # %% [markdown]
 # # Dick, Gillenwater and Joseph (2023): better private regression through feature selection
 #
-# Figure 4 (k = 5) on the tasks whose data are beside the checkout, and Theorem 3.8 by simulation:
-# what is printed, and what `dpreg` obtains. Run as `python vignettes/reproductions/dick2023.py
-# [--quick]`.
+# Figure 4 (k = 5) on the tasks whose data are available, and Theorem 3.8 by simulation: the printed
+# results, and those of `dpreg`. Run as `python vignettes/reproductions/dick2023.py [--quick]`.
 #
 # **What differs from the paper.** Selection is by `dpreg.DPKendall` and `dpreg.SubLasso`, whose
 # guarantee holds with ties and without public n; regression is by the corrected TukeyEM, and by
 # `boosted_adassp` on privately standardised columns instead of rows clipped to norm 1. The printed
 # R2 far below 0 come from that clipping and from coefficients drawn one by one; the corrected
-# methods do not have them, so the printed column is not what should be obtained. The tasks are
-# encoded a little differently: some R2 of plain least squares differ for that reason.
+# methods avoid both, so the printed column is not the target. The tasks are encoded slightly
+# differently, so some R2 of plain least squares differ.
 #
 # Shares: selection 5% of eps as printed (a noisy count for SubLasso comes out of it); TukeyEM
 # takes 2% of the rest for its count, where the paper takes 5%.
@@ -133,9 +132,9 @@ def figure_4(trials):
 # %% [markdown]
 # ## The columns alone: the published scores against ours
 #
-# Least squares on the five columns that each form picks at 5% of eps; nothing after the selection
-# is private here. (n/2) tau_b with the published scales 3 and 6 (a constant column would win; there
-# is none here), the published tau, and `dpreg.mechanisms.dp_kendall` with 5/2 and 5.
+# Least squares on the five columns selected by each form at 5% of eps; only the selection is
+# private here. (n/2) tau_b with the published scales 3 and 6 (a constant column would win; there is
+# none here), the published tau, and `dpreg.mechanisms.dp_kendall` with 5/2 and 5.
 
 
 # %%
@@ -161,10 +160,10 @@ def selections(trials):
 # %% [markdown]
 # ## Theorem 3.8
 #
-# Independent Gaussian features, each with copies, and useless ones besides: n of the order of
-# k ln(dk/eta) / (eps min arctan) is enough to pick exactly one of each group. So the share of runs
-# that do should depend on eps n alone once noise is what decides, and rise to 1. One coefficient
-# is negative, which absolute values allow.
+# Independent Gaussian features, each with copies, and additional useless ones: n of the order of k
+# ln(dk/eta) / (eps min arctan) is enough to pick exactly one of each group. The share of runs that
+# do should therefore depend on eps n alone once noise dominates, and rise to 1. One coefficient is
+# negative, which absolute values allow.
 
 
 # %%

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Khanna, Lu and Raff (2025): differentially private iterative screening rules
 #
-# Every experiment of the paper that the data beside the checkout allow: what is printed there, and
-# what `dpreg.reference` obtains with the printed constants; then the same problems with the
-# mechanisms whose guarantee holds. Run as `python vignettes/reproductions/khanna2025.py [--quick]
-# [--plots build/khanna2025]`.
+# Every experiment of the paper for which data are available: the printed results, and those of
+# `dpreg.reference` with the printed constants; then the same problems with mechanisms whose
+# guarantee holds. Run as `python vignettes/reproductions/khanna2025.py [--quick] [--plots
+# build/khanna2025]`.
 #
-# **Which reading.** The paper leaves open what the noise of a Frank-Wolfe step is, where the ones
-# of the true weights are, and how data are scaled. The numbers below come from: Laplace noise with
+# **Which reading.** The paper does not state the noise of a Frank-Wolfe step, the positions of the
+# ones in the true weights, or the scaling of data. The numbers below come from: Laplace noise with
 # Lipschitz constant 1 (Appendix B says so, though that of the loss is 2 l1 or more); f(u) = |u -
 # y|^2 / 2n, as in the proof; the first 35 weights 1 and the next 35 -1; one scale for all of X; a
 # random start. With the true Lipschitz constant, 100 times as large, every rate is that of uniform
@@ -15,9 +15,8 @@
 #
 # **Table 1 cannot be reproduced in full by any reading**: sparsity is by definition (70 TPR + 530
 # FPR) / 600, and the printed rates make that .516 and .360 where .504 and .371 are printed.
-# Sparsity, FPR and F1 are found within a few Monte Carlo errors; the TPR that is printed is about
-# .03 to .06 higher than the one that the printed sparsity and F1 score imply, and .06 to .08
-# higher than ours.
+# Sparsity, FPR and F1 are found within a few Monte Carlo errors; the printed TPR is about .03 to
+# .06 higher than implied by the printed sparsity and F1 score, and .06 to .08 higher than ours.
 
 # %%
 from __future__ import annotations
@@ -168,7 +167,7 @@ def theorem_4_2(repeats):
 # %% [markdown]
 # ## Real data (section 5.2, Appendix E)
 #
-# The fitted Yeo-Johnson transform and the scaling look at the data: nothing in this section is
+# The fitted Yeo-Johnson transform and the scaling depend on the data: nothing in this section is
 # private.
 
 
@@ -333,9 +332,9 @@ def composition(trials, plots):
 # %% [markdown]
 # ## A regime in which sound screening acts
 #
-# y = sign(x_1 + x_2 + x_3), d = 20, l1 = 1: w* has three weights and the gradient of the others
-# lags behind by a constant share of n. Screening acts once n eps_screen (D/n)^2 is well above 20
-# l1^2 log(d * iterations).
+# y = sign(x_1 + x_2 + x_3), d = 20, l1 = 1: w* has three weights, and the gradient of the others is
+# smaller by a constant share of n. Screening acts once n eps_screen (D/n)^2 is well above 20 l1^2
+# log(d * iterations).
 
 
 # %%

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Swope, Khanna, Doldo, Roy and Raff (2024): feature selection from private correlations
 #
-# Figure 1, Theorem A.3, the canonical Lipschitz mechanism with its printed and with its corrected
-# class sizes, and Figures 2, 3, 5 and 8 as far as the data beside the checkout allow. Run as
+# Figure 1, Theorem A.3, the canonical Lipschitz mechanism with printed and corrected class sizes,
+# and Figures 2, 3, 5 and 8 as far as the available data allow. Run as
 # `python vignettes/reproductions/swope2024.py [--quick]`.
 #
-# **What differs from the paper.** Figures of the paper are plots without numbers, so what is
-# "printed" is what the text says of them. The printed class sizes of the canonical mechanism count
-# a set several times and cost up to log k beyond eps (cpp/src/mechanisms/canonical_lipschitz.md);
-# results with both are shown. Columns of the gene sets are centred and scaled by their own mean
-# and size, as in the paper: nothing in that section is private.
+# **What differs from the paper.** Figures of the paper are plots without numbers, so "printed"
+# refers to the text about them. The printed class sizes of the canonical mechanism count a set
+# several times and cost up to log k in addition to eps (cpp/src/mechanisms/canonical_lipschitz.md);
+# results with both are shown. Columns of the gene sets are centred and scaled by their own mean and
+# size, as in the paper: nothing in that section is private.
 
 # %%
 from __future__ import annotations
@@ -38,8 +38,8 @@ def show(title, columns, rows, width=12):
 # ## Figure 1: two-stage against SIS, without noise
 #
 # 100 rows and columns, five ones (W1), and a tenth of the rows with five other ones, one in each
-# block (W1/W2). N(0, 0.1) is read as variance 0.1. How often the five columns of w1 are chosen, of
-# a share of 1 that would be ideal.
+# block (W1/W2). N(0, 0.1) is read as variance 0.1. The share of the five columns of w1 that are
+# chosen; 1 is ideal.
 
 
 # %%
@@ -94,8 +94,8 @@ def theorem_a3(draws):
 # %% [markdown]
 # ## The cost of the printed class sizes
 #
-# The worst log-ratio over eps of a set's probability, when scores move by 1 or less, by exact laws
-# of the printed and of the corrected mechanism.
+# The largest log-ratio of a set's probability, relative to eps, when scores change by at most 1,
+# from the exact distributions of the printed and the corrected mechanism.
 
 
 # %%
@@ -216,7 +216,7 @@ def top_k(trials):
 # ## TOP, GREAT and GOOD (Figure 8)
 #
 # How often DP-SIS picks the k best scores; the k/10 best and the rest among the 11k/10 best; the
-# k/100 best and the rest among the 3k/2 best. Chin is not beside the checkout: christensen, k = 10.
+# k/100 best and the rest among the 3k/2 best. Chin is not available; christensen, k = 10, is used.
 
 
 # %%

@@ -4,7 +4,7 @@
 
 namespace dpreg {
 
-/// A matrix of doubles that somebody else owns, in any dense layout.
+/// A view of a matrix of doubles, in any dense layout.
 struct MatrixView {
     const double* data;
     std::size_t rows;
@@ -18,7 +18,7 @@ struct MatrixView {
     }
 };
 
-/// A vector of doubles that somebody else owns.
+/// A view of a vector of doubles.
 struct VectorView {
     const double* data;
     std::size_t size;

@@ -13,20 +13,20 @@ namespace dpreg {
 ///
 /// Which range runs where must not matter to the caller: no result of this
 /// library depends on the number of threads.  The first exception is rethrown.
-/// least: so many for each thread, where use_threads does not say how many threads there are.
+/// least: minimum per thread, if use_threads does not set the number of threads.
 void parallel_ranges(std::size_t count, const std::function<void(std::size_t, std::size_t)>& work,
                      std::size_t least = 1);
 
-/// Calls of the calling thread use so many from now on; 0, as it is at first: one a processor, as
-/// far as there is enough to do for each.
+/// Sets the number of threads for calls of the calling thread; 0 (default): one per processor, if
+/// there is enough work for each.
 void use_threads(std::size_t threads);
 
-/// Rows for each thread, at least.  Without it fits of 1,000 to 3,000 rows took a tenth more of the
-/// time of two processors.
+/// Minimum number of rows per thread.  Without it fits of 1,000 to 3,000 rows used a tenth more
+/// processor time on two processors.
 constexpr std::size_t kRowsOfThread = 2000;
 
-/// Sums what `add(begin, end, totals)` adds to `size` totals for ranges that cover [0, count);
-/// integers, so the order is free.
+/// Sums what `add(begin, end, totals)` adds to `size` totals over ranges that cover [0, count);
+/// totals are integers, so the order does not matter.
 template <class Add>
 std::vector<std::int64_t> sum_over_rows(std::size_t count, std::size_t size, const Add& add) {
     std::vector<std::int64_t> result(size, 0);

@@ -20,7 +20,7 @@ constexpr int kEnvelopeBits = 64;
 // No weight is below e^-32 of the largest: integer weights of 96 bits then have a small
 // relative error all over, and the choice needs no delta.
 constexpr double kLargestGap = 32.0;
-// What the rounding of the weights may cost, in nats (bounded_choice.md, section 2).
+// Largest privacy cost of the rounding of weights, in nats (bounded_choice.md, section 2).
 constexpr double kRounding = 0x1p-40;
 
 /// ceil(2^kWeightBits * exp(log_weight - largest)), but 0 for a log-weight of -infinity, or NaN.
@@ -29,7 +29,7 @@ constexpr double kRounding = 0x1p-40;
 /// neighbour.
 uint128 integer_weight(double log_weight, double largest) {
     if (std::isnan(log_weight)) log_weight = kNever;
-    // The difference of two infinities is not a number, but equal weights are equal.
+    // The difference of two infinities is NaN, but equal weights are equal.
     if (log_weight == largest) return uint128{1} << kWeightBits;
     if (!(log_weight > kNever)) return 0;
     return static_cast<uint128>(std::ceil(std::ldexp(std::exp(log_weight - largest), kWeightBits)));
@@ -101,7 +101,7 @@ void check_bounds(const std::vector<CandidateGroup>& groups) {
 std::size_t choose_index(const std::vector<double>& log_weights, BitSource& bits) {
     require(!log_weights.empty() && log_weights.size() <= (std::size_t{1} << 30),
             "there must be between 1 and 2^30 weights");
-    // What is not a number is never the largest, wherever it stands.
+    // NaN is never the largest, whatever its position.
     const double largest = std::accumulate(log_weights.begin(), log_weights.end(), kNever,
                                            [](double a, double b) { return std::fmax(a, b); });
     uint128 total = 0;

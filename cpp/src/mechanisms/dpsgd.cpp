@@ -11,9 +11,8 @@ namespace {
 
 const double kRateSteps = std::ldexp(1.0, 32);
 
-/// Says of row after row whether it is in a sample, with probability threshold / 2^32: whether a
-/// fresh 32-bit integer is below the threshold.  Its first byte mostly says so; only then is the
-/// rest not drawn.
+/// Decides for each row whether it is in a sample, with probability threshold / 2^32: whether a
+/// fresh 32-bit integer is below the threshold.  If its first byte decides, the rest is not drawn.
 class PoissonSample {
 public:
     PoissonSample(std::uint64_t threshold, BitSource& bits)

@@ -14,7 +14,7 @@ namespace dpreg {
 namespace {
 
 // A column whose root mean square about its mean is below this share of its largest value
-// is constant but for rounding.
+// is constant up to rounding.
 constexpr double kConstant = 1e-12;
 // Coordinate descent stops when no coefficient moved by more than this share of the largest one, or
 // after so many passes.
@@ -144,7 +144,7 @@ private:
         std::iota(active_.begin(), active_.end(), std::size_t{0});
     }
 
-    /// One pass over the active columns; says whether nothing moved by more than the tolerance.
+    /// One pass over the active columns; returns whether nothing moved by more than the tolerance.
     bool sweep(double* w, double* residual) {
         double largest_move = 0.0;
         double largest = 0.0;
@@ -243,7 +243,7 @@ std::vector<double> lasso_votes(const MatrixView& x, const VectorView& y,
     std::vector<std::size_t> order(groups.size());
     std::mutex counting;
     for_each_fit(x, y, assignment, units, options, [&](std::size_t, const double* w) {
-        // Counts are integers, so the order in which models finish is no matter.
+        // Counts are integers, so the order in which models finish does not matter.
         const std::lock_guard<std::mutex> lock(counting);
         for (std::size_t g = 0; g < groups.size(); ++g) {
             sizes[g] = groups.largest(g, [w](auto j) { return std::fabs(w[j]); });

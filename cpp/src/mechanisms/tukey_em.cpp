@@ -183,7 +183,7 @@ std::optional<std::vector<double>> tukey_em(const DepthRegions& regions,
     const auto dimension = regions.dimension();
     require(rounding_is_paid(models, dimension, release.epsilon_sample),
             "epsilon of the draw must be at most 500, and more than rounding may cost");
-    // What is left once the rounding of the draw is paid for.
+    // The rest after the cost of rounding in the draw.
     const double rounding =
         8.0 * DepthRegions::rounding_error(models, dimension, release.epsilon_sample);
     const double epsilon = release.epsilon_sample - rounding;

@@ -15,13 +15,13 @@ namespace dpreg {
 namespace {
 
 // A column whose root mean square about its mean is below this share of its largest
-// value is constant but for rounding.
+// value is constant up to rounding.
 constexpr double kConstant = 1e-12;
-// A slope of which the ridge takes this share is one that the batch cannot tell, unless a caller
-// chose a ridge that takes a hundredth of it from columns that have nothing to do with others.
+// A slope is not estimable in a batch if the ridge takes this share of it, unless the caller chose
+// a ridge that takes a hundredth even of uncorrelated columns.
 constexpr double kUntold = 1e-3;
 constexpr double kUncorrelated = 100.0;
-// Below this value of one minus a leverage, a residual says nothing about its error.
+// Below this value of one minus a leverage, a residual is uninformative.
 constexpr double kLeastLeverageGap = 1e-2;
 // Log spreads are held in this range, which is that of positive doubles.
 constexpr double kLogRange = 745.0;
@@ -39,7 +39,7 @@ public:
     BatchSolver(const MatrixView& x, const VectorView& y, const BatchFit& options)
         : x_(x), y_(y), options_(options), d_(x.cols), width_(padded(x.cols + 1)) {}
 
-    /// `sign` is that of the infinite slopes of columns of which the batch says nothing.
+    /// `sign` is that of the infinite slopes of columns that are not estimable in the batch.
     void fit(const Assignment& assignment, const Grouping& units, std::size_t g, double sign,
              double* out) {
         chosen_.rows.clear();
@@ -79,8 +79,8 @@ private:
         for (auto& mean : mean_) mean /= std::max<double>(1.0, static_cast<double>(rows_));
     }
 
-    /// Takes means off.  Means with unequal weights: plain ones of a column with few values are
-    /// tied among models of one size, and boxes that end on a tie have no volume.
+    /// Subtracts means, with unequal weights: unweighted means of a column with few values would
+    /// be tied among models of one size, and boxes that end at a tie have no volume.
     void centre() {
         double total = 0.0;
         double squares = 0.0;

@@ -10,7 +10,7 @@
 
 namespace dpreg {
 
-// Rows of a batch lie anywhere in memory: so many are on their way at a time.
+// Rows of a batch are scattered in memory: number of rows prefetched at a time.
 inline constexpr std::size_t kAhead = 8;
 inline constexpr std::size_t kCacheLine = 8;
 

@@ -85,7 +85,7 @@ struct FindBins {
         const auto zeros = Lanes::of(bins), odd = Lanes::of(bins + 1);
         for (std::size_t k = 0; k < count; k += kPanel) {
             const auto value = Lanes::load(cells + k);
-            // A product that is not a number becomes 0.
+            // A NaN product becomes 0.
             const Lanes bin = truncated(clipped((value - low) * per_unit, 0.0, bins - 1));
             if_zero(value * 0.0, if_zero(value, zeros, bin), odd).store(places + k);
         }
@@ -110,7 +110,7 @@ struct AddMoments {
         Lanes squares = Lanes::of(0.0);
         for (std::size_t k = 0; k < count; k += kPanel) {
             const auto value = Lanes::load(cells + k);
-            // A quotient that is not a number becomes -1; a cell that is not finite adds 0.
+            // A NaN quotient becomes -1; a cell that is not finite adds 0.
             const Lanes part = clipped((value - middle) / half, -1.0, 1.0);
             const Lanes u = if_zero(value * 0.0, part, Lanes::of(0.0));
             sum += nearest(u * steps);

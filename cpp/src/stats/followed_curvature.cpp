@@ -55,7 +55,7 @@ private:
             const std::int16_t* q = rows.q + i * rows.stride;
             double square = 0.0;
             for (std::size_t j = 0; j < leading_; ++j) square += static_cast<double>(q[j]) * q[j];
-            // A curvature that is not a number becomes 0, and then a factor the most.
+            // A NaN curvature becomes 0, and then a factor the most.
             factors_[i] = std::min(kMostFactor, std::sqrt(std::max(0.0, curvature)) * per_row_);
             sum += factors_[i] * factors_[i] * square;
         }

@@ -57,7 +57,7 @@ private:
     }
     std::uint64_t key(std::uint64_t word) const { return ordered_key(x_[row_of(word)]); }
 
-    /// Keys first, then, when it is known which of their bits differ, words in their place.
+    /// Keys first; once their differing bits are known, words replace them.
     void read() {
         words_.resize(x_.size);
         std::size_t missing = 0;

@@ -11,7 +11,7 @@
 namespace dpreg {
 namespace {
 
-/// Below this limit, squares are rounded by so much that they do not tell which norms are short.
+/// Below this limit squares are rounded too much to compare norms.
 constexpr double kLeastShort = 0x1p-500;
 
 /// Entries of a row.

@@ -31,7 +31,7 @@ struct RowPlaces {
     double* given;
 };
 
-/// Makes rows of records; what becomes of one does not depend on those beside it.
+/// Makes rows of records; each depends on its own record only.
 class RowMaker {
 public:
     /// Throws Error if `how` does not fit `x` and `y`, all of which must outlive this.

@@ -90,7 +90,7 @@ DPREG_INLINE Lanes exponent_of(const Loss& loss, const Lanes& predictor, const L
 template <class Lanes>
 DPREG_INLINE Derivatives<Lanes> derivatives_of(const Loss& loss, const Lanes& eta, const Lanes& y) {
     const Lanes predictor = clipped(eta, loss.least_predictor, loss.most_predictor);
-    // Once for all losses: its code is most of that of a kernel.
+    // Shared by all losses: its code is most of that of a kernel.
     const Lanes power = exp_lanes(exponent_of(loss, predictor, y));
     if (loss.kind == LossKind::poisson || loss.kind == LossKind::counting) {
         return {y - power, power};

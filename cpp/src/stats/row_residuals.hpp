@@ -1,4 +1,4 @@
-// What the sums over quantised rows share: residuals and curvatures of rows, in lanes of doubles.
+// Shared by sums over quantised rows: residuals and curvatures of rows, in lanes of doubles.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::vector<std::int64_t> sum_of_products(std::size_t rows, std::size_t width,
 /// One number for each of some consecutive rows, and for whole lanes of them.
 using RowNumbers = std::array<double, kShortRows>;
 
-/// Room for what is known of some consecutive rows of a block, at most kShortRows.
+/// Room for values of some consecutive rows of a block, at most kShortRows.
 struct RowTerms {
     RowNumbers dots{}, square{}, y{}, weight{}, given{}, residual{}, curvature{};
 };

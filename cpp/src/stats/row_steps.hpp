@@ -1,4 +1,4 @@
-// What becomes of a few records, one a lane.
+// Conversion of a few records to rows, one per lane.
 #pragma once
 
 #include <algorithm>
@@ -153,7 +153,7 @@ struct RowMaker::Steps {
         if (!how.weight) return Lanes::of(1.0);
         std::array<double, kMakeRows> values{};
         for (std::size_t r = 0; r < count; ++r) values[r] = maker.x_(records[r], *how.weight);
-        // What is not a number becomes 0.
+        // NaN becomes 0.
         const Lanes products = Lanes::load(values.data()) * how.inverse_weight;
         return root(clipped(products, 0.0, how.most_weight));
     }
@@ -168,7 +168,7 @@ struct RowMaker::Steps {
         const double* aim = maker.how_.aim.empty() ? nullptr : maker.how_.aim.data();
         Lanes squares = Lanes::of(0.0);
         for (std::size_t k = 0; k < maker.width_; ++k) {
-            // What is not a number becomes the least.
+            // NaN becomes the least.
             const Lanes z = k < maker.regressors_ ? Lanes::load(z_of(k)) * share
                                                   : clipped(share * response, -limit, limit);
             const Lanes step = nearest(clipped(z * maker.steps_per_unit_, -most, most));

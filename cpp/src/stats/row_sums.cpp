@@ -17,7 +17,7 @@ void add_round(const Block& block, const ShortTheta& theta, double clip, Totals&
     over_rows(
         block, theta,
         [&](std::size_t i, const auto& terms) DPREG_INLINE_LAMBDA {
-            // What is not a number becomes -1.
+            // NaN becomes -1.
             nearest(kRowSteps * clipped(terms.residual / clip, -1.0, 1.0)).store(&steps[i]);
         },
         [&](auto, std::size_t first, std::size_t count) DPREG_INLINE_LAMBDA {
@@ -96,7 +96,7 @@ std::vector<std::int64_t> QuantisedRows::curvature(const std::vector<double>& th
     const auto factor = [&](const auto& terms) DPREG_INLINE_LAMBDA {
         using Lanes = std::decay_t<decltype(terms.square)>;
         const Lanes most = kRowSteps / above(root(terms.square), Lanes::of(1.0));
-        // What is not a number becomes 0.
+        // NaN becomes 0.
         return below(root(above(terms.curvature, Lanes::of(0.0))) * per_row, most);
     };
     return sum_of_products(rows(), width(),

@@ -20,7 +20,7 @@ struct ScoreLimit {
     template <class Lanes>
     DPREG_INLINE Lanes operator()(const Lanes& residual, const Lanes& square) const {
         const Lanes most = kScoreSteps / above(root(square), Lanes::of(1.0));
-        // What is not a number becomes the least.
+        // NaN becomes the least.
         return nearest(below(above(residual * per_residual, -most), most));
     }
 };
@@ -66,7 +66,7 @@ private:
     /// Adds p q, up to where the sum is kScoreSteps long; returns whether all of it was added.
     bool drift(const std::int16_t* q, double square, double p) {
         const double most = kFarthest / std::sqrt(std::max(square, 1.0));
-        p = std::min(std::max(-most, p), most);  // what is not a number becomes the least
+        p = std::min(std::max(-most, p), most);  // NaN becomes the least
         double along = 0.0, length = 0.0;
         for (std::size_t j = 0; j < sum_.size(); ++j) {
             along += sum_[j] * q[j];

@@ -11,10 +11,10 @@
 namespace dpreg {
 namespace {
 
-/// Errors beyond this many units have had their say.
+/// Errors are clipped at this many units.
 constexpr double kLargestError = 1e6;
 
-/// `value` within [low, high]; the constant first: what is not a number becomes `low`.
+/// `value` within [low, high]; the constant first: NaN becomes `low`.
 double moved(double value, double low, double high) { return std::min(std::max(low, value), high); }
 
 double prediction(const MatrixView& x, std::size_t row, const Line& line, const Limits& limits) {

@@ -31,7 +31,7 @@ SparseView checked(const SparseView& x) {
     return x;
 }
 
-/// Asks for what the next rows need while a row is worked on: they are anywhere in memory.
+/// Prefetches the data of the next rows, which are scattered in memory.
 template <class Start, class Entry, class Visit>
 void visit_ahead(const UnitColumn& column, const Start* start, const Entry* entries, Visit visit) {
     constexpr std::size_t kStarts = 16, kEntries = 8;

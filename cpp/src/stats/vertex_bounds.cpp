@@ -137,7 +137,7 @@ int128 VertexBounds::size_at(std::size_t slot) const {
 }
 
 void VertexBounds::follow(std::int64_t total, const std::vector<std::uint32_t>& touched) {
-    // Where it is refused they stay out of date: what an earlier step touched is no longer known.
+    // If it is refused they stay out of date: earlier touched slots are no longer known.
     check_current(version_ + 1);
     ++version_;
     total_ = total;

@@ -39,13 +39,13 @@ enum class Instructions : std::uint8_t {
 
 inline constexpr std::size_t kInstructionSets = 3;
 
-/// Those that this processor has, in order.
+/// The sets that this processor supports, in order.
 std::vector<Instructions> instruction_sets();
 
-/// The one in use: the last of them, or what was chosen.
+/// The set in use: the last of them, or the chosen one.
 Instructions instructions_in_use() noexcept;
 
-/// Chooses one that this processor has, for tests and measurements: all give the same bits.
+/// Chooses a supported set, for tests and measurements: all give the same bits.
 void use_instructions(Instructions choice);
 
 template <class Work, class Portable, class Avx2, class Avx512,

@@ -20,7 +20,7 @@ template <class Number, std::size_t Bytes>
 struct MakeVector {
     using Type __attribute__((vector_size(Bytes))) = Number;
 };
-/// Vectors of numbers, of so many bytes together.
+/// Vectors of numbers with this total number of bytes.
 template <class Number, std::size_t Bytes>
 using VectorOf = typename MakeVector<Number, Bytes>::Type;
 
@@ -164,14 +164,14 @@ struct LanesOf {
         return any == 0;
     }
 
-    /// `x` where it is above `least`, which takes the place of what is not a number.
+    /// The larger of `x` and `least`; `least` for NaN.
     DPREG_INLINE friend LanesOf above(const LanesOf& x, const LanesOf& least) {
         return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
             return x.part[k] > least.part[k] ? x.part[k] : least.part[k];
         });
     }
 
-    /// `x` where it is below `most`, which takes the place of what is not a number.
+    /// The smaller of `x` and `most`; `most` for NaN.
     DPREG_INLINE friend LanesOf below(const LanesOf& x, const LanesOf& most) {
         return made([&](std::size_t k) DPREG_INLINE_LAMBDA {
             return x.part[k] < most.part[k] ? x.part[k] : most.part[k];
@@ -232,7 +232,7 @@ struct LanesOf {
     DPREG_INLINE LanesOf& operator+=(const LanesOf& term) { return *this = *this + term; }
 };
 
-/// Turns as many vectors as they have lanes, so that lane i of the j-th becomes lane j of the i-th.
+/// Transposes as many vectors as they have lanes: lane i of the j-th becomes lane j of the i-th.
 /// For vectors of 16 bytes: halves of longer ones are not interleaved by one instruction.
 template <class Vector, std::size_t kSize>
 DPREG_INLINE void turn_around(std::array<Vector, kSize>& rows) {
@@ -276,7 +276,7 @@ DPREG_INLINE std::array<Lanes, Lanes::kSize> columns_of(
     return columns;
 }
 
-/// The way back: writes these columns of kPanel rows, which are `stride` apart.
+/// The inverse: writes these columns of kPanel rows, which are `stride` apart.
 template <class Lanes>
 DPREG_INLINE void write_columns(const std::array<Lanes, Lanes::kSize>& columns, double* to,
                                 std::size_t stride) {
@@ -290,13 +290,13 @@ DPREG_INLINE void write_columns(const std::array<Lanes, Lanes::kSize>& columns, 
     }
 }
 
-/// `x` within [low, high]; what is not a number becomes `low`.
+/// `x` clipped to [low, high]; NaN becomes `low`.
 template <class Lanes>
 DPREG_INLINE Lanes clipped(const Lanes& x, double low, double high) {
     return below(above(x, Lanes::of(low)), Lanes::of(high));
 }
 
-/// What is nearest among the integers, half to even, for |x| <= 2^51.
+/// The nearest integer, halves to even, for |x| <= 2^51.
 template <class Lanes>
 DPREG_INLINE Lanes nearest(const Lanes& x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 2^52: what is added to it is rounded

@@ -24,7 +24,7 @@ struct CanonicalLipschitz {
 ///
 /// x_[k] being the k-th largest score (Shekelyan and Loukides, 2022; Swope et al., 2024,
 /// appendix A).  All subsets with the same worst member and the same best non-member have one
-/// loss; they form k (d - k) + 1 classes, of which only those are looked at that may win.
+/// loss; they form k (d - k) + 1 classes, of which only those that may win are examined.
 ///
 /// Domain   1 <= k <= scores.size() < 2^32 - 1; range as for check_range; epsilon
 ///          in [2^-40, 2^20]; gamma in [0, 1).  Scores that are not finite count as the ends of
@@ -34,7 +34,7 @@ struct CanonicalLipschitz {
 ///          interval of length `range`: 2 Delta for scores of l-infinity sensitivity Delta,
 ///          Delta if they all move in one direction.  Proof: canonical_lipschitz.md.
 /// Cost     a radix sort of the scores, O(k^2), and O(k) for each block of classes that is
-///          looked at; in the worst case those are all of them.
+///          examined; in the worst case all of them.
 /// Throws   InvalidArgument on a domain violation; EntropyError.
 std::vector<std::size_t> canonical_lipschitz(const std::vector<double>& scores,
                                              const CanonicalLipschitz& options, BitSource& bits);

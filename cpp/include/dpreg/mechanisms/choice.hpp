@@ -24,8 +24,8 @@ namespace dpreg {
 /// Throws   InvalidArgument on an empty vector; EntropyError.
 std::size_t choose_index(const std::vector<double>& log_weights, BitSource& bits);
 
-/// Ranges of scores that are taken.  Beyond, an epsilon divided by a range, or a gap times that,
-/// would leave the doubles, and with them the guarantee.
+/// Supported ranges of scores.  Beyond, an epsilon divided by a range, or a gap times that, could
+/// overflow or underflow, which would void the guarantee.
 inline constexpr double kLeastRange = 0x1p-500;
 inline constexpr double kLargestRange = 0x1p+500;
 
@@ -63,7 +63,7 @@ std::size_t choose_by_gap(std::vector<double> gaps, double range, double epsilon
 std::vector<std::size_t> peel(std::vector<double> scores, std::size_t k, double range,
                               double epsilon, BitSource& bits);
 
-/// What the rounding of the draw below costs at most, in nats.
+/// Largest privacy cost of the rounding of the draw below, in nats.
 inline constexpr double kGroupedRounding = 0x1p-38;
 
 /// Columns or candidates in a group, where groups are consecutive runs.

@@ -11,7 +11,7 @@
 
 namespace dpreg {
 
-/// Whether the columns and the response of a batch are brought to variance 1 within it.
+/// Whether the columns and the response are scaled to variance 1 within a batch.
 enum class BatchScaling : std::uint8_t { kUnitVariance, kNone };
 
 /// How one batch of rows becomes one Lasso fit.  All public.

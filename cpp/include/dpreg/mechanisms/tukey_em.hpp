@@ -14,7 +14,7 @@ namespace dpreg {
 /// +-kGridLimit, so that the number of grid points of a box always fits.
 inline constexpr int128 kGridLimit = int128{1} << 125;
 
-/// The grid point nearest to `value`; NaN goes to 0, what is too large to +-kGridLimit.
+/// The grid point nearest to `value`; NaN becomes 0, values beyond the grid +-kGridLimit.
 int128 to_grid(double value, int exponent);
 
 /// The double nearest to grid point `point`.
@@ -80,7 +80,7 @@ std::vector<double> log_region_weights(const DepthRegions& regions, double epsil
 
 /// Lower bound M on how many models have to be replaced before the draw of a point of
 /// depth at least t stops being (epsilon, delta)-indistinguishable from its neighbours;
-/// -1 when it is not known to be so now.
+/// -1 when even the present draw may not be.
 ///
 ///   rho_k = e^{epsilon (t+k) / 2} (V_{t-1-k} - V_{t+1+k}) / w(S_{t+1+k}),
 ///   M = the largest k such that rho_0, ..., rho_k <= delta / (1 - delta),
@@ -130,7 +130,7 @@ struct TukeyRelease {
 std::vector<double> draw_deep_point(const DepthRegions& regions, double epsilon, std::size_t t,
                                     BitSource& bits);
 
-/// Largest epsilon of the draw: of what is less likely than e^-745, doubles know nothing.
+/// Largest epsilon of the draw: probabilities below e^-745 underflow.
 inline constexpr double kLargestSampleEpsilon = 500.0;
 
 /// Whether a draw of `epsilon_sample` among so many models of so many coefficients can pay for
@@ -141,7 +141,7 @@ bool rounding_is_paid(std::size_t models, std::size_t dimension, double epsilon_
 ///
 /// Domain   depth >= 1; epsilon_test in [2^-40, 2^20]; epsilon_sample one for which
 ///          `rounding_is_paid`; delta in [2^-50, 1).
-/// Returns  a vector of size regions.dimension(), on the public grid; nothing when the
+/// Returns  a vector of size regions.dimension(), on the public grid; empty when the
 ///          test did not pass.
 /// Privacy  (epsilon_test + epsilon_sample, delta)-DP when one unit replaces at most one
 ///          of the models; the two failure events do not add.  Proof: tukey_em.md.

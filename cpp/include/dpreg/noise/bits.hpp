@@ -30,17 +30,17 @@ public:
     BitSource& operator=(BitSource&&) = delete;
     virtual ~BitSource();
 
-    /// 64 uniform bits.  Throws EntropyError if a new key is due and none is to be had.
+    /// 64 uniform bits.  Throws EntropyError if a new key is due and not available.
     std::uint64_t next();
 
-    /// True when the stream is a function of a number somebody chose: the
+    /// True when the stream is a function of a chosen seed: the
     /// output is then reproducible and **not private**.
     virtual bool seeded() const = 0;
 
 protected:
     explicit BitSource(const ChaChaKey& key);
 
-    /// Forgets what is buffered and goes on from `key`.
+    /// Discards the buffer and continues from `key`.
     void rekey(const ChaChaKey& key);
 
 private:
@@ -49,7 +49,7 @@ private:
 
     class Turn;
 
-    /// Called when the process is another one than at the last draw, after a fork.
+    /// Called after a fork, when the process differs from that of the last draw.
     virtual void after_fork() = 0;
     void refill();
 

@@ -70,7 +70,7 @@ inline constexpr std::uint64_t kLargestGaussianScale = std::uint64_t{1} << 44;
 /// Source   Canonne, Kamath and Steinke (2020), Algorithm 3.
 std::vector<std::int64_t> discrete_gaussian(std::uint64_t sigma, std::size_t size, BitSource& bits);
 
-/// The laws of noise of which a largest value is wanted: F(z) = 1 - e^-z for z >= 0, or
+/// Noise distributions of which the maximum is drawn: F(z) = 1 - e^-z for z >= 0, or
 /// F(z) = exp(-e^-z).  In both, log(1 - F) is 1-Lipschitz.
 enum class NoiseLaw : std::uint8_t { kExponential, kGumbel };
 

@@ -20,9 +20,9 @@ struct BatchFit {
     /// Centre the columns and report means, instead of fitting through the origin.
     bool intercept = true;
     /// Append the logarithm of a spread for each slope and for the intercept, and give
-    /// a column that is constant within a batch, or a combination of others there but for
-    /// what the ridge holds, an infinite slope, of a sign that alternates between models,
-    /// and the largest spread: it then says nothing about the middle.
+    /// a column that is constant or (up to the ridge) collinear within a batch an infinite
+    /// slope, with a sign that alternates between models, and the largest spread: it then
+    /// carries no information about the median.
     bool log_spreads = false;
 
     /// Length of the model vector for `d` columns.
@@ -45,11 +45,11 @@ double mean_weight(std::size_t i);
 /// order of the assignment, scores HC2 and summed over the rows of a unit: a draw
 /// that is about as far from 0 as the slope is from what it estimates, whatever the
 /// law of the errors (a wild bootstrap of size one).  Where a leverage is 1 the
-/// residual says nothing and the root mean square residual takes its place.  The spread
+/// residual is uninformative and replaced by the root mean square residual.  The spread
 /// of the intercept is the root of the sum of the HC2 variances of its parts.
 ///
 /// Domain   total: every cell may be any double.  Rows with a cell that is not finite
-///          are passed over; with fewer than two rows left every column is constant;
+///          are skipped; with fewer than two rows left every column is constant;
 ///          results may be infinite (also by overflow in the units of the caller) but
 ///          never NaN.
 /// Privacy  none by itself.  A model is a function of the rows of its own units and

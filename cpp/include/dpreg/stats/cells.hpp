@@ -30,7 +30,7 @@ inline std::int16_t to_cell(double x) {
 /// y / l1 clipped to [-1, 1] and rounded to the grid of responses; NaN is 0.
 std::vector<std::int32_t> to_responses(VectorView y, double l1);
 
-/// Compressed sparse rows that somebody else owns.  Row i has the entries
+/// A view of compressed sparse rows.  Row i has the entries
 /// row_start[i], ..., row_start[i + 1] - 1, by rising column.
 struct SparseView {
     const std::int64_t* row_start;  ///< size rows + 1

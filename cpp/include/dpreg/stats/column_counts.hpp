@@ -9,7 +9,7 @@
 namespace dpreg {
 
 /// Magnitude bins: bin k holds 2^(kLeastExponent + k - 1) < |x| <= 2^(kLeastExponent + k);
-/// what is smaller or larger falls into the first or last one, 0 into none.  Cells of a column are
+/// smaller or larger values are in the first or last one, 0 in none.  Cells of a column are
 /// in the order of its values: bins of those below 0, the last one first, then 0, then the bins.
 inline constexpr int kLeastExponent = -128;
 inline constexpr int kLargestExponent = 128;

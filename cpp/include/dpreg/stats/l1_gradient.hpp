@@ -74,8 +74,8 @@ constexpr double vertex_score_range(double l1) { return 4.0 * l1; }
 /// So a step changes one entry of v and the scalar W; the numerators are 4 X'X v - W X'y, of
 /// which X'y never changes.  Nothing is scaled, and nothing is rounded.
 ///
-/// Of the tracked columns X'X v is kept up to date.  For others it is computed when asked for,
-/// from the fitted values Xv, which take in earlier steps only when that pays.
+/// X'X v is kept up to date for the tracked columns.  For others it is computed on demand,
+/// from the fitted values Xv, which are updated only when that pays.
 ///
 /// Sensitivity  `l1_gradient_sensitivity`, `vertex_score_range` (for given w).
 /// Cost         a step takes a row of X'X at the tracked columns; the numerator of another column

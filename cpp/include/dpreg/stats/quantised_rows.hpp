@@ -23,8 +23,7 @@ enum class LossKind : std::uint8_t {
     quantile,           ///< level - 1 / (1 + e^((y - eta) / bandwidth)), a smooth level - [y < eta]
 };
 
-/// What a model loses by a row, as far as sums need it: its derivatives in the linear predictor
-/// eta.  All public.
+/// The loss of a row, represented by its derivatives in the linear predictor eta.  All public.
 ///
 /// The residual is minus the first derivative, the curvature the second.  Responses and linear
 /// predictors are clipped before anything is computed from them, but those of the squared loss.
@@ -39,12 +38,12 @@ struct Loss {
     double dispersion = 1.0;        ///< of the negative binomial, above 0
 };
 
-/// Exponentials of what is no larger are doubles.
+/// Largest argument whose exponential does not overflow.
 inline constexpr double kMostPredictor = 700.0;
 /// As are normal densities.
 inline constexpr double kMostNormal = 37.0;
 
-/// Throws Error if a number of `loss` is not as it says.
+/// Throws Error if a number of `loss` is invalid.
 void check_loss(const Loss& loss);
 
 /// How records become rows.  All public: released or given.
@@ -98,11 +97,11 @@ struct Block;
 ///          order that does not depend on its place.
 class QuantisedRows {
 public:
-    /// @param units  Which rows add up to one score; none: each by itself.
+    /// @param units  Rows that add up to one score; none: each row is a unit.
     QuantisedRows(const MatrixView& x, const VectorView& y, const Standardisation& how,
                   const Grouping& units);
 
-    /// Numbers that something else holds.
+    /// Numbers owned elsewhere.
     template <class T>
     struct Span {
         const T* data = nullptr;
@@ -110,7 +109,7 @@ public:
         std::size_t bytes() const { return size * sizeof(T); }
     };
 
-    /// What such rows are made of.
+    /// The parts of such rows.
     struct Parts {
         std::size_t width;
         double limit;
@@ -133,7 +132,7 @@ public:
     }
     /// Entries of a row: used columns, and the 1 and the response if they are there.
     std::size_t width() const { return parts_.width; }
-    /// Norm that kRowSteps stand for: row_limit, or its hypotenuse with response_limit.
+    /// Norm that equals kRowSteps: row_limit, or its hypotenuse with response_limit.
     double limit() const { return parts_.limit; }
 
     /// Sum of q q', width x width, row-major, exact.
@@ -207,7 +206,7 @@ private:
     std::size_t stride_;
 };
 
-/// QuantisedRows(x, y, how, {}).gram(), without room for all of the rows.
+/// QuantisedRows(x, y, how, {}).gram(), without memory for all rows.
 std::vector<std::int64_t> mapped_gram(const MatrixView& x, const VectorView& y,
                                       const Standardisation& how);
 

@@ -8,7 +8,7 @@
 
 namespace dpreg {
 
-/// The rank of a value that is not a number: it has no place in any order.
+/// The rank of NaN, which is in no order.
 inline constexpr std::uint32_t kNoRank = UINT32_MAX;
 
 /// One column as its order alone: 0 for the smallest value, equal values sharing a rank,

@@ -14,7 +14,7 @@ struct Line {
     double intercept;
 };
 
-/// Where values are moved before and after a prediction: regressors and, last, the response.
+/// Limits to which regressors and, last, predictions are clipped.
 struct Limits {
     std::vector<double> low;
     std::vector<double> high;
@@ -27,7 +27,7 @@ inline constexpr std::int64_t kVoteSteps = std::int64_t{1} << 20;
 /// a row has one vote, of size at most 1, on each set but the first.  Attained.
 double tail_votes_sensitivity(std::size_t sets);
 
-/// How much better each set of limits but the first predicts than the first does.
+/// The gain in prediction of each set of limits relative to the first.
 ///
 /// A row votes (e_0^2 - e_k^2) / unit^2, at most 1 either way, e_k being its error with
 /// regressors moved into the limits k and then the prediction too.  A row within all limits

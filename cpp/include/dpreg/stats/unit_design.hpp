@@ -51,7 +51,7 @@ public:
     template <class Take>
     void drain(Take take) {
         for (const std::uint32_t slot : touched_) {
-            // A slot that was 0 in between stands here twice.
+            // A slot that was 0 in between is listed twice.
             if (sums_[slot] != 0) take(slot, sums_[slot]);
             sums_[slot] = 0;
         }
@@ -108,7 +108,7 @@ public:
     /// it went through.
     virtual std::size_t add_products(std::size_t j, ColumnProducts& products) const = 0;
 
-    /// How many products of columns may be kept so that they take little beside the cells.
+    /// Number of column products that may be stored, small relative to the cells.
     virtual std::size_t products_to_keep() const = 0;
 
 protected:

@@ -51,7 +51,7 @@ public:
     /// group of its own beside this one.
     std::optional<int128> numerator(std::size_t g, std::size_t k);
 
-    /// To be called after each step or drop, with what the gradient says of it.
+    /// To be called after each step or drop, with the state of the gradient.
     void follow(std::int64_t total, const std::vector<std::uint32_t>& touched);
 
     /// Takes a tracked column out for good.

@@ -61,7 +61,7 @@ def fit_glm_blocks(
 def _fitted(blocks: BlockRows, family: Family, i: int, *, log_spreads: bool) -> Doubles:
     columns = blocks.X.shape[1]
     centre, scale, means, told = _scales(blocks, columns, i)
-    told &= _not_collinear(blocks, centre, scale, told, i)
+    told &= _independent(blocks, centre, scale, told, i)
     size = i + columns
     used = np.concatenate([np.ones((len(told), i)), told.astype(float)], axis=1)
 
@@ -123,7 +123,7 @@ def _mean_weight(place: Integers) -> Doubles:
     return np.asarray(0.5 + ((place + 1) * _GOLDEN) % 1.0)
 
 
-def _not_collinear(
+def _independent(
     blocks: BlockRows, centre: Doubles, scale: Doubles, told: Flags, intercept: int
 ) -> Flags:
     """Return which columns are not collinear in their block."""

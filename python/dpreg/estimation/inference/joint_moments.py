@@ -22,7 +22,7 @@ from dpreg.estimation.releases.moments import floor_of
 
 # The first stage must have at least this multiple of the largest singular value of noise alone;
 # otherwise errors are multiplied by the second number, and all coefficients are blank.
-_LEAST_FIRST_STAGE, _WEAK_STAGE_FACTOR = 1.5, 100.0
+_STRONG_STAGE, _WEAK_FACTOR = 1.5, 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,8 @@ class JointMoments:
         sampling, privacy = self.kurtosis * variance * bread, weights @ noise @ weights.T
         # The first stage must exceed the noise, for vectors of norm 1.
         _, sizes, _ = np.linalg.svd(self.product(Q, np.linalg.qr(regressors)[0]))
-        told = (
-            sizes[-1] > _LEAST_FIRST_STAGE * self.deviation * math.sqrt(2 * len(along))
-            if k
-            else True
-        )
-        hidden = np.zeros((k, k)) if told else _WEAK_STAGE_FACTOR * (sampling + privacy)
+        told = sizes[-1] > _STRONG_STAGE * self.deviation * math.sqrt(2 * len(along)) if k else True
+        hidden = np.zeros((k, k)) if told else _WEAK_FACTOR * (sampling + privacy)
         error = EstimateError(sampling, privacy, hidden)
         return Regression(theta, error, SquaredNorm(left, vector))
 

@@ -147,7 +147,7 @@ def life_table(
     (cells,), variance, maps = _linear(exits[None], entered, variances)
     events, inside, at_risk, persons = (m @ cells for m in maps)
     noise_sd = np.sqrt((maps[3] ** 2) @ variance)
-    known = _estimable_intervals(persons, noise_sd)
+    known = _estimable(persons, noise_sd)
     m = persons[:known]
     c = np.clip(inside[:known] / m, 0, 1)
     # At least half a person remains where noise, or an interval that nobody survives, would leave
@@ -177,7 +177,7 @@ def life_table(
     )  # fmt: skip
 
 
-def _estimable_intervals(persons: Doubles, noise_sd: Doubles) -> int:
+def _estimable(persons: Doubles, noise_sd: Doubles) -> int:
     """Return the number of leading intervals with enough persons."""
     clear = persons > _ESTIMABLE_SD * np.maximum(noise_sd, 0.1)
     return int(np.logical_and.accumulate(clear).sum())
@@ -265,9 +265,7 @@ def log_rank(
     cells, variance, maps = _linear(exits, entries, variances)
     groups = len(exits)
     exposure = maps[3] - maps[1] / 2
-    known = _estimable_intervals(
-        (cells @ exposure.T).sum(axis=0), np.sqrt(groups * (exposure**2) @ variance)
-    )
+    known = _estimable((cells @ exposure.T).sum(axis=0), np.sqrt(groups * (exposure**2) @ variance))
     of_events, of_exposure = maps[0][:known], exposure[:known]
     d, m = cells @ of_events.T, cells @ of_exposure.T
     all_d, all_m = d.sum(axis=0), m.sum(axis=0)

@@ -94,7 +94,7 @@ def _along_directions(
     return values, vectors, found, added
 
 
-def shrunk_average(
+def shrunk_mean(
     estimate: Doubles, gram: Doubles, deviation: float, step: Doubles, noise: Doubles, average: int
 ) -> Doubles:
     """Shrink the mean of the last rounds according to its noise; see `likely_shares`.

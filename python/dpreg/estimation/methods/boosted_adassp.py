@@ -16,7 +16,7 @@ from dpreg.base.options import Limit, check_options
 from dpreg.data.design import Design
 from dpreg.data.sampling import MAX_ROWS
 from dpreg.estimation.base import SIZE, Allowance, Declined, Method, Release
-from dpreg.estimation.inference.shrinkage import shrunk_average
+from dpreg.estimation.inference.shrinkage import shrunk_mean
 from dpreg.estimation.newton.fit import newton_fit
 from dpreg.estimation.newton.rounds import newton_passes
 from dpreg.estimation.newton.score_predictions import PREDICTING_PASSES, predicting
@@ -167,9 +167,7 @@ class BoostedAdaSSP(Method):
             least = min(_LEAST_CLIP, self.clip)
             clip = min(clip, min(max(quiet, least), self.clip) * residual)
         estimate = np.asarray(np.mean(thetas[-self.average :], axis=0))
-        return shrunk_average(
-            estimate, gram, gram_deviation, step, np.array(deviations), self.average
-        )
+        return shrunk_mean(estimate, gram, gram_deviation, step, np.array(deviations), self.average)
 
 
 def _noisy_round(

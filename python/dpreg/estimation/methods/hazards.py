@@ -119,7 +119,7 @@ def release_hazards(
     """
     expect(SCALING_PASSES + newton_passes())
     noise = releases_for(design, allowance, max_rows)
-    design = _with_fewer_rows(design, rows, noise, allowance)
+    design = _truncated(design, rows, noise, allowance)
     first = 1 + rows.entry
     bounds = column_bounds(design.terms)
     # Time, event and entry are in the table.
@@ -167,7 +167,7 @@ def _not_estimable(begun: Standardised, records: Scales) -> Declined:
     )
 
 
-def _with_fewer_rows(
+def _truncated(
     design: Design, rows: RowsOfPeriods, noise: GaussianReleases, allowance: Allowance
 ) -> Design:
     """Reduce the maximum number of records per unit to the observed one, and `noise` with it."""

@@ -53,7 +53,7 @@ _ENOUGH_PRECISE, _HARDLY_CLIPPED = 0.3, 1.5
 _HETEROGENEOUS, _LEAST_DENSITY = 0.3, 0.1
 # If a second moment exceeds this, rows were larger than could be measured, and are measured again
 # if enough is left for scores.
-_UNDERESTIMATED, _LEAST_LEFT = 2.0, 0.18
+_TOO_LARGE, _LEAST_LEFT = 2.0, 0.18
 
 
 def left_for_scores(begun: Standardised) -> float:
@@ -109,9 +109,7 @@ def measured(begun: Standardised, model: Linearised, top: float) -> Linearised:
     if is_measured(model, top):
         return model
     model, largest = _measure(begun, model, top)
-    again = (
-        model.found.width > 0 and largest > _UNDERESTIMATED and left_for_scores(begun) > _LEAST_LEFT
-    )
+    again = model.found.width > 0 and largest > _TOO_LARGE and left_for_scores(begun) > _LEAST_LEFT
     return _measure(begun, model, top)[0] if again else model
 
 

@@ -125,7 +125,7 @@ def beginning(
     rows, change, variance = found.rows, found.rows.copy(), np.full((width, width), np.inf)
     shares, unseen = np.ones(width), list[Doubles]()
     told: Mask = np.ones(width, dtype=bool)
-    groups = _groups_as_levels(terms, scales, units, small=small) if counted else ()
+    groups = _as_levels(terms, scales, units, small=small) if counted else ()
     for at, group in groups:
         turn, share, here = group.turn, group.share, group.told
         scale = (units.scale[at - first] / group.value)[:, None]
@@ -171,7 +171,7 @@ def beginning(
     return Beginning(change[:, told], np.column_stack([nothing, *unseen]), moments, shares[told])
 
 
-def _groups_as_levels(
+def _as_levels(
     terms: Terms, scales: Scales, units: StandardUnits, *, small: bool
 ) -> Iterator[tuple[Integers, LevelGroup]]:
     """Yield groups of columns treated as levels, with the indices of their coefficients."""
@@ -190,7 +190,7 @@ def beside_left_out(terms: Terms, scales: Scales, units: StandardUnits, *, small
     Returns, shape (w, m): in coefficients, as `Beginning.unseen`.
     """
     others, share = np.arange(units.width) >= int(units.intercept), 0.0
-    for at, group in _groups_as_levels(terms, scales, units, small=small):
+    for at, group in _as_levels(terms, scales, units, small=small):
         others[at] = False
         share += float(np.minimum(group.left_out, (_LARGEST_EFFECT * group.left_out) ** 2).sum())
     return np.asarray(_LEFT_OUT_SHIFT * np.sqrt(share) * regressors(terms, units).rows[:, others])

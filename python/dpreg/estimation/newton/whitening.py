@@ -38,7 +38,7 @@ SQUARES_KEPT = 2 * USUAL**2
 _LEAST, _MORE, _MOST = 0.01, 2.0, 0.06
 # If that is too little the first two may cost more, if the last share remains: without it .12 to
 # .71 of 30 columns of 5,000 rows had no error, and others errors up to 1.8 times as large.
-_RAISED_SHARES, _LEAST_LEFT = (0.1, 0.2), 0.45
+_RAISED, _LEAST_LEFT = (0.1, 0.2), 0.45
 # Second moments of this many standard deviations of noise are significant.  Matrices are released
 # until all are, at most this many: with 3, .21 of coefficients of 378 fits had no error instead of
 # .15.
@@ -47,7 +47,7 @@ _SIGNIFICANT_SD, MOST_LOOKS = 3.0, 4
 # the second number times the typical one.  Coefficients of nearly collinear columns consist of such
 # directions: without it they were wrong by up to 8 and 6 privacy errors in 40 fits of 20,000 wages
 # and flights, instead of 3.
-_PRECISE_SD, _IMPRECISE_RATIO = 6.0, 2.0
+_PRECISE, _IMPRECISE = 6.0, 2.0
 # Along a direction of levels, by the second share of its square, in which less than the first is
 # left of columns, what is measured must be seen by itself: that each has a second moment of 1 says
 # nothing of what they have in common.  Without it 8 to 33 of 60 fits of 5,000 rows gave errors to
@@ -219,9 +219,7 @@ def _is_imprecise(values: Doubles, unsure: Doubles) -> bool:
     unsure: standard errors.
     """
     error = unsure / values
-    return len(error) > 0 and bool(
-        error.max() > max(1 / _PRECISE_SD, _IMPRECISE_RATIO * np.median(error))
-    )
+    return len(error) > 0 and bool(error.max() > max(1 / _PRECISE, _IMPRECISE * np.median(error)))
 
 
 def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
@@ -236,12 +234,8 @@ def _plan(table: _Table, before: Whitening, again: int) -> tuple[float, float]:
     if small:
         return limit, min(share, _SMALL_MOST[again])
     most = _MOST
-    if (
-        share > _MOST
-        and again < len(_RAISED_SHARES)
-        and noise.left - _RAISED_SHARES[again] > _LEAST_LEFT
-    ):
-        most = _RAISED_SHARES[again]
+    if share > _MOST and again < len(_RAISED) and noise.left - _RAISED[again] > _LEAST_LEFT:
+        most = _RAISED[again]
     share = min(max(share, _LEAST) * _MORE**again, most)
     reach = math.sqrt(quiet * n / entries * noise.share(share) / noise.rows)
     return min(max(limit, reach), WIDE * usual), share

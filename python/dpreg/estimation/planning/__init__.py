@@ -1,1 +1,1 @@
-"""Plans from public numbers: nothing here can see a record."""
+"""Plans from public numbers; records are not accessible here."""

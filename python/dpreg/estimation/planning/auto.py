@@ -1,16 +1,15 @@
-"""What fits are expected to give, from public numbers: tables of simulations, interpolated.
+"""Expected accuracy of fits from public numbers, by interpolation of simulations.
 
 `auto_table.csv`, of linear regressions, is made by `python/tools/tables/auto.py`, and
-`family_table.csv`, of other families and of `dp_moments`, by `families.py` beside it, at
-delta = 1e-5.  Another delta counts as the epsilon that asks for the same noise: of Gaussian noise,
-the one with the same mu; of TukeyEM, whose number of models is proportional to
-log(1/delta) / epsilon, the one with the same ratio.
+`family_table.csv`, of other families and of `dp_moments`, by `families.py` beside it, at delta =
+1e-5.  Another delta is converted to the epsilon with the same noise: for Gaussian noise, the same
+mu; for TukeyEM, whose number of models is proportional to log(1/delta) / epsilon, the same ratio.
 
 `inference_table.csv`, of default fits with inference, is made by `inference.py` beside them, with
 `dpreg.dp_lm` itself.  Its resolution is mu sqrt(n / d), mu being the parameter of Gaussian
 differential privacy of eps and delta.  ``log(width^2 - 1)`` is interpolated linearly in the
-logarithms of n, d and the resolution; see `Grid.forecast`.  Where there are fewer rows than in the
-table, the resolution is taken to be less, by the root of their ratio.
+logarithms of n, d and the resolution; see `Grid.forecast`.  With fewer rows than in the table, the
+resolution is reduced by the root of their ratio.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from dpreg.estimation.planning.grids import Forecast, Grid, gridded, read_table
 from dpreg.privacy.gdp import gdp_epsilon, gdp_mu
 
 TABULATED = ("boosted_adassp", "adassp", "tukey")
-# By the name of a family, and one release of moments.
+# Names of families, and one release of moments.
 OTHERS = ("binomial", "poisson", "quantile", "moments")
-# What `auto` takes when standard errors are wanted.
+# The method of `auto` with inference.
 WITH_INFERENCE = "boosted_adassp"
 _DELTA = 1e-5
 _DESIGNS = ("gaussian", "mixed")
@@ -36,9 +35,9 @@ _DESIGNS = ("gaussian", "mixed")
 _LEAST_EXCESS = 0.02
 # If less is released, the widths of the few released coefficients say little about the others.
 _FEW = 0.5
-# Losses below this are the same to any user,
+# Losses below this are treated as equal,
 _NO_LOSS = 1e-6
-# and so are two that differ by less than this.
+# and so are two losses that differ by less than this.
 _SAME = 1e-3
 
 
@@ -64,10 +63,10 @@ def _equivalent_epsilon(method: str, epsilon: float, delta: float) -> float:
 def _within(
     axes: tuple[Doubles, ...], units: float, d: int, epsilon: float
 ) -> tuple[tuple[float, float, float], float]:
-    """Return a point of the grid with as much noise beside the signal, and what it is off.
+    """Return a point of the grid with the same relative noise, and a correction.
 
-    Errors from noise depend on units * epsilon / d, but the error of sampling does not: the
-    second value is how much larger the logarithm of their ratio is than at the point.
+    Errors from noise depend on units * epsilon / d, but sampling error does not: the second value
+    is the difference in the logarithm of their ratio from that at the point.
     """
     n, p, e = math.log(max(units, 1.0)), math.log(max(d, 1)), math.log(epsilon)
     off = 0.0
@@ -109,10 +108,10 @@ def expect(method: str, units: float, d: int, epsilon: float, delta: float) -> F
 def best_method(
     candidates: tuple[str, ...], units: float, d: int, epsilon: float, delta: float
 ) -> str:
-    """Return the first candidate whose expected loss is about the least.
+    """Return the first candidate with about the least expected loss.
 
-    With many units losses differ by no more than the table knows of them, and the order says
-    whose standard errors assume less.
+    With many units losses differ by less than the precision of the table; candidates are ordered by
+    the assumptions of their standard errors.
     """
     losses = [expect(method, units, d, epsilon, delta).loss for method in candidates]
     least = min(losses)
@@ -127,7 +126,7 @@ def infer(n: float, d: int, epsilon: float, delta: float) -> Forecast:
     n: number of units.
     d: number of regressors.
     """
-    if n <= d + 2:  # nor has least squares standard errors then
+    if n <= d + 2:  # least squares has no standard errors either
         return Forecast(0.0, 1.0, math.inf)
     table = inference_table()
     rows, columns = math.log(n), math.log(d)
@@ -143,8 +142,8 @@ def infer(n: float, d: int, epsilon: float, delta: float) -> Forecast:
 def inference_table() -> Grid:
     """Read the table.
 
-    Values of single cells are off by chance.  More rows, fewer regressors and a higher
-    resolution never do harm, so that they are replaced by the nearest ones of which this is true.
+    Single cells have random errors.  More rows, fewer regressors and a higher resolution never
+    increase the width, so values are replaced by the nearest monotone ones.
     """
     axes, found = gridded(
         read_table("inference_table.csv"),
@@ -161,9 +160,9 @@ def inference_table() -> Grid:
 
 
 def _continued(excess: Doubles, resolutions: Doubles) -> Doubles:
-    """Fill in what is missing at small resolutions, by the law of noise.
+    """Fill in missing values at small resolutions, by the scaling of noise.
 
-    Where nothing is known at any resolution, widths are those of more rows.
+    If none are known at any resolution, widths are those of more rows.
     """
     found = excess.copy()
     for i in range(len(resolutions) - 2, -1, -1):
@@ -175,9 +174,9 @@ def _continued(excess: Doubles, resolutions: Doubles) -> Doubles:
 
 
 def _falling(values: Doubles) -> Doubles:
-    """Return values that fall with rows and resolution and rise with the dimension.
+    """Return values that decrease with rows and resolution and increase with the dimension.
 
-    Halfway between the greatest of what should be less, and the least of what should be more.
+    They are midway between the running maximum and the running minimum.
     """
     # Every axis in the direction of what is worse.
     turned = values[::-1, :, ::-1]

@@ -31,7 +31,7 @@ _AS_POISSON = (
     f"Expected for roughly normal regressors and Poisson responses around 2, {_NORMAL} "
     "Standard errors of this family were 0.8 to 1.6 times as large."
 )
-# What a plan goes by, by family.
+# Assumptions of a plan, by family.
 _EXPECTED = {
     "gaussian": f"Expected for regressors and errors that are roughly normal, {_NORMAL}",
     "binomial": "Expected for roughly normal regressors and a response that is 0 and 1 equally "
@@ -161,7 +161,7 @@ def _asked(plan: Plan) -> str:
 
 
 def _finding(plan: Plan) -> str:
-    """Return what the plan says about inference, in a sentence."""
+    """Return a sentence about inference."""
     missing = f"has no standard error with probability {1 - plan.released:.2g}"
     if _nothing(plan):
         return f"This is too small for inference: a slope {missing}. {plan._enough()}"
@@ -214,7 +214,7 @@ def _width(plan: Plan) -> str:
 
 
 def _without_privacy(plan: Plan) -> list[tuple[str, str]]:
-    """Return what least squares detects, beside what the fit does."""
+    """Return the effect or power of least squares, for comparison."""
     if plan.power is None or plan.effect is None or _nothing(plan):
         return []
     if plan.solved == "power":
@@ -238,7 +238,7 @@ def _notes(plan: Plan) -> list[str]:
         f"This is {enough} for {goal} with probability {LIKELY} and standard errors "
         f"at most {WIDEST:g} times as wide."
     )
-    # A plan for a power is enough for it, and has said so.
+    # A plan for a given power is sufficient, as already stated.
     judged = [] if plan.solved in ("n", "eps") else [verdict]
     least = [] if _nothing(plan) or not judged else [plan._enough()]
     return [*standardised, *judged, *least, _EXPECTED[plan.family.name]]

@@ -1,4 +1,4 @@
-"""What a fit is expected to give, by method and family, and the least that works."""
+"""Expected results of a fit, by method and family, and the smallest n or epsilon that works."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dpreg.estimation.planning.grids import Forecast
 from dpreg.estimation.planning.power import exact_error
 from dpreg.estimation.planning.tukey import distance, most_units, plan_tukey, released_scale
 
-# What fits without privacy are called.
+# Names of fits without privacy.
 _EXACT = {"gaussian": "least squares", "quantile": "quantile regression"}
 MOST_UNITS = 10**9
 MOST_EPSILON = 500.0
 # Regressors over units in a batch, at which the ridge of a fit begins to hold its variance.
 _MOST_OVERLAP = 0.7
-# What `Auto` and `TukeyEM` set aside for counts and limits, by default.
+# Default shares of `Auto` and `TukeyEM` for counts and limits.
 _COUNT_AUTO, _COUNT_TUKEY, _ASIDE_TUKEY = 0.01, 0.02, 0.07
 
 
@@ -32,7 +32,7 @@ class Model:
     """
 
     size: ClassVar[str] = "n"  # The argument of the number of units.
-    # What effects are, at the axis of a plot.
+    # Label of effects on the axis of a plot.
     of_effects: ClassVar[str] = "slope, in residual standard deviations"
 
     method: str
@@ -67,11 +67,11 @@ class Model:
         return effect
 
     def tested(self, effect: float) -> float:
-        """Return an effect that users give as it is tested: the other way round."""
+        """Return the tested effect from one as users give it: the inverse of `shown`."""
         return effect
 
     def forecast(self, n: float, d: int, epsilon: float, delta: float) -> Forecast:
-        """Return what is expected of a fit."""
+        """Return the expected results of a fit."""
         if not self.family.least_squares:
             epsilon *= _loudness(self.family)
             tabulated = "poisson" if self.family.link == "log" else self.family.name
@@ -112,7 +112,7 @@ class Model:
 
 
 def _loudness(family: Family) -> float:
-    """Return the deviation of scores over the largest, beside that of the median."""
+    """Return the standard deviation of scores over their maximum, relative to the median."""
     if family.level is None:
         return 1.0
     return math.sqrt(family.level * (1 - family.level)) / family.most_residual
@@ -122,7 +122,7 @@ def _tukey(n: float, d: int, epsilon: float, delta: float) -> tuple[float, float
     """Pass probability and width of TukeyEM for Gaussian models, with inference."""
     size = 3 * d + 2  # slopes, mean of y, means of x, their spreads; see tukey_em.py
     plan = plan_tukey(n, d, size, (1 - _ASIDE_TUKEY) * epsilon, delta)
-    # A method that takes its count for no more units than this declines.
+    # A method whose noisy count is at most this declines.
     if math.isinf(plan.error) or plan.models * (d + 2) > most_units(_COUNT_TUKEY * epsilon):
         return 0.0, math.inf
     found = distance(plan.models, size, plan.epsilon_sample, plan.depth, delta)

@@ -1,4 +1,4 @@
-"""Tables of public simulations, as values over a grid of points, interpolated."""
+"""Tables of public simulations on a grid, and interpolation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIKELY, WIDEST = 0.9, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a fit is expected to give; see `dpreg.Plan`."""
+    """Expected results of a fit; see `dpreg.Plan`."""
 
     released: float
     declined: float
@@ -46,10 +46,9 @@ class Grid:
         return _interpolate(self.axes, values, point)
 
     def forecast(self, point: tuple[float, ...], axis: int) -> Forecast:
-        """Return what is expected at a point; beyond an axis of resolutions by the law of noise.
+        """Return the forecast at a point; beyond the axis of resolutions it is extrapolated.
 
-        It adds to the variance of an estimate, relative to that of sampling, about
-        c / resolution^2.
+        Noise adds about c / resolution^2 to the variance of an estimate, relative to sampling.
         """
         resolution, own = point[axis], self.axes[axis]
         within = min(max(resolution, float(own[0])), float(own[-1]))

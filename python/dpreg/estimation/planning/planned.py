@@ -1,4 +1,4 @@
-"""What all plans have in common, and the curves in their plots."""
+"""The base class of plans, and the curves in their plots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a plan, complete: whichever of n, eps, effect and power is left out is found."""
+"""Complete a plan: compute whichever of n, eps, effect and power is left out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_EPSILON = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was asked, complete, and what is expected of it."""
+    """The completed question, and the expected results."""
 
     n: int
     d: int
@@ -44,7 +44,7 @@ def answer(
     effect: object = None,
     power: object = None,
 ) -> Answer:
-    """Check what was asked, and find the one that is left out.
+    """Check the question, and compute the argument that is left out.
 
     n, d, eps, delta, effect, power: arguments of `dp_plan`.
     """
@@ -87,7 +87,7 @@ def answer(
 
 
 def _left_out(missing: list[str]) -> str:
-    """Return the name of the one that is to be found, if the others are enough."""
+    """Return the name of the argument to compute, if the others are sufficient."""
     match missing:
         case ["effect", "power"]:
             return "effect"
@@ -108,7 +108,7 @@ def _left_out(missing: list[str]) -> str:
 
 
 def _check_plain(given: Mapping[str, float | None]) -> None:
-    """Refuse what is planned for linear models only."""
+    """Refuse arguments that are for linear models only."""
     for name in ("effect", "power"):
         if given[name] is not None:
             raise ArgumentError(name, "is planned for linear models only", leave_out(name))

@@ -1,4 +1,4 @@
-"""What fits of hazards, of classes and of treatment effects are expected to give.
+"""Expected accuracy of hazard models, models of classes and treatment effects.
 
 Each has a table, which a script in `python/tools/tables` makes with the default fits of dpreg at
 one eps.  The resolution is mu sqrt(n / w), w being the number of coefficients and mu the parameter
@@ -181,8 +181,8 @@ def _resolution(each: float, epsilon: float, delta: float) -> float:
 def table(name: str, axes: tuple[str, ...]) -> Grid:
     """Read a table, over resolutions and its other axes.
 
-    Values of single cells are off by chance.  More units do no harm, so that each is as bad as the
-    worst with at least as many.
+    Single cells have random errors.  More units never increase the width, so each value is the
+    largest with at least as many units.
     """
     (each, *others), found = gridded(
         read_table(f"{name}_table.csv"), ("each", *axes), ("width", "lost")

@@ -1,4 +1,4 @@
-"""TukeyEM by public numbers: how many models, of how many units, and what their release is like.
+"""Plans of TukeyEM from public numbers: number and size of models, and law of the release.
 
 Plans follow from (noisy number of units, d, epsilon, delta) alone, by a table of public
 simulations: `tukey_table.csv`, made by `python/tools/tables/tukey.py`.
@@ -37,7 +37,7 @@ _MOST_UNITS, _MOST_OF_NOISE, _NOISY = 2**26, 2**20, 1e-5
 
 
 def most_units(epsilon_count: float) -> int:
-    """Return the largest number of units that a noisy count is taken for."""
+    """Return the largest number of units used for a noisy count."""
     return _MOST_UNITS if epsilon_count >= _NOISY else _MOST_OF_NOISE
 
 
@@ -45,7 +45,7 @@ def most_units(epsilon_count: float) -> int:
 class TukeyPlan:
     """Public parameters of one TukeyEM release."""
 
-    # models, batch: how many models, and how many units each may have.
+    # models, batch: number of models, and largest number of units of each.
     models: int
     batch: int
     depth: int  # Smallest depth of a released point.
@@ -99,7 +99,7 @@ def _shares(dimension: int, delta: float, multiple: float) -> tuple[float, float
 
 
 def _inflation(batch: Doubles, d: int) -> Doubles:
-    """How much a fit on `batch` units loses to its share of the fit on all, in variance.
+    """Return the variance of a fit on `batch` units, relative to its share of the full fit.
 
     batch / (batch - d - 2) is exact for Gaussian data; the second factor is for data
     that are not, where fits on few rows are far from normal.
@@ -110,10 +110,10 @@ def _inflation(batch: Doubles, d: int) -> Doubles:
 
 
 def small_batch_factor(batch: float, d: int) -> float:
-    """How much larger the spread of a slope is than its own batch tells, for few residuals.
+    """Return the factor by which small batches underestimate the spread of a slope.
 
-    A wild draw from HC2 residuals falls short where batches have few rows to spare: with 5
-    regressors by 19% with two, by 5% with five (fitted to simulations for 1 to 10 regressors;
+    A wild draw from HC2 residuals is too small if batches have few spare rows: with 5 regressors by
+    19% with two, by 5% with five (fitted to simulations for 1 to 10 regressors;
     tests/planning/test_tukey.py).
     """
     return 1 + 0.13 * math.sqrt(d) / max(batch - d - 2, _LEAST_SPARE)
@@ -227,8 +227,8 @@ def release_law(
     the law is a public constant of its arguments.
 
     models, dimension, epsilon, depth: of the release.
-    shallowest: the release is from the least depth: what a coordinate that many models cannot tell,
-        and so a region that is wide at small depths alone, does to all others.
+    shallowest: the release is from the least depth, as happens to all coordinates if one is not
+        estimable in many models, which makes its region wide at small depths only.
     """
     rng = np.random.default_rng(20260101)
     weights = np.ones(1) if shallowest else box_weights(models, dimension, epsilon, depth)

@@ -47,7 +47,7 @@ _RANGE = 1 / 12
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Where the values of a column lie."""
+    """Location and scale of the values of a column."""
 
     # low, high: nearly all are between these.
     low: float
@@ -55,28 +55,28 @@ class Size:
     # centre, scale: about their mean and standard deviation.
     centre: float
     scale: float
-    cells: int  # In how many cells they were counted; 0: in those of zeros alone.
-    most: float = 0.0  # Share of a closer look in one bin.
-    others: bool = False  # Another bin is clear by itself.
+    cells: int  # Number of cells with values; 0: only the cell of zeros.
+    most: float = 0.0  # Largest share of a histogram in one bin.
+    others: bool = False  # Another bin is significant by itself.
 
     def within(self, low: float, high: float) -> Size:
-        """Return it between limits that hold."""
+        """Return the size restricted to valid limits."""
         first, last = max(self.low, low), min(self.high, high)
         first, last = (first, last) if last - first > LEAST_WIDTH else (low, high)
         centre, scale = min(max(self.centre, first), last), min(self.scale, last - first)
         return replace(self, low=first, high=last, centre=centre, scale=scale)
 
     def around(self, bins: int) -> tuple[float, float]:
-        """Return limits of so many bins, the first and the last of which are beyond it."""
+        """Return limits for `bins` bins, of which the first and last are outside the range."""
         more = 1.5 * (self.high - self.low) / (bins - 3)
         return self.low - more, self.high + more
 
     def about(self, centre: float) -> Size:
-        """Return it about this centre, and with 0: of most scores of 100 the others are less."""
+        """Return the size about this centre, including 0: if most are 100, others are less."""
         return replace(self, low=min(self.low, 0.0), high=max(self.high, 0.0), centre=centre)
 
     def beyond(self, below: bool, above: bool) -> Size:
-        """Return twice as long a range on each side on which there are other values."""
+        """Return the range doubled on each side that has other values."""
         low, high = self.low, self.high
         if below:
             low = 2 * low if low < 0 else low / 2
@@ -85,10 +85,10 @@ class Size:
         return Size(low, high, (low + high) / 2, (high - low) / math.sqrt(12), FEW_BINS)
 
     def with_zeros(self, zeros: float, deviation: float, units: float) -> Size:
-        """Return where values lie if so many more, by a noisy count, are 0, which no bin holds.
+        """Return the size including a noisy number of zeros, which no bin contains.
 
-        Without this an indicator that is 1 in nine rows of ten had no coefficient: it seemed to be
-        constant.
+        Without this an indicator that is 1 in nine rows of ten seemed constant and had no
+        coefficient.
         """
         if self.low <= 0 <= self.high or zeros < _RARE_ZERO * deviation:
             return self
@@ -104,19 +104,19 @@ class Size:
 
 
 def nearly_zero(low: float, high: float, hidden: float) -> Size:
-    """Return where values lie that are 0 but for a share of rows that noise hides.
+    """Return the size of a column that is 0 except in a share of rows hidden by noise.
 
-    The scale is the whole range.  With the deviation of a share that noise hides, slopes of three
-    indicators of 1,000 rows had 2.2 times the errors of least squares, for 1.8.
+    The scale is the whole range.  With the standard deviation implied by such a share, slopes of
+    three indicators of 1,000 rows had 2.2 times the errors of least squares instead of 1.8.
     """
     inner = min(hidden, 0.5) * (high - low)
     return Size(low, high, min(max(0.0, low + inner), high - inner), high - low, 0)
 
 
 def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
-    """Return where values lie by their signs and orders of magnitude; None: that cannot be seen.
+    """Return the size from signs and orders of magnitude; None if no values are significant.
 
-    cells: noisy counts, as of `_core.magnitude_counts`.
+    cells: noisy counts, as from `_core.magnitude_counts`.
     deviation: of the noise in each.
     """
     zero = len(cells) // 2
@@ -131,8 +131,8 @@ def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
     bins = np.arange(first, last + 1)
     ends = 2.0 ** (_core.LEAST_EXPONENT + bins)
     starts = np.where(bins > first, ends / 2, 0.0)
-    # With halves of their mean and limits of both signs, indicators that are 1 in a tenth of 2,000
-    # rows had 3.5 times the noise of the limit in a logistic model, for 1.8.
+    # With half of their mean and limits of both signs, indicators that are 1 in a tenth of 2,000
+    # rows had 3.5 times the noise of the limit in a logistic model instead of 1.8.
     indicator = zeros and first == last
     if indicator:
         starts = ends
@@ -151,7 +151,7 @@ def read_magnitudes(cells: Doubles, deviation: float) -> Size | None:
 
 
 def _is_there(sign: float, other: float, least: float, indicator: bool) -> bool:
-    """Whether there are values of a sign, or too few rows to say that there are none."""
+    """Whether values of a sign are significant, or cannot be excluded with so few rows."""
     if indicator:  # which has one sign
         return sign > min(least, other)
     return sign > least or sign + least / 2 > _UNSURE * other
@@ -160,12 +160,12 @@ def _is_there(sign: float, other: float, least: float, indicator: bool) -> bool:
 def _range(
     below: Doubles, above: Doubles, deviation: float, *, zeros: bool
 ) -> tuple[int, int] | None:
-    """Return the first and last order of magnitude in which there are values; zeros: 0 is one.
+    """Return the first and last order of magnitude with values; zeros: 0 occurs.
 
-    Where many values are 0 the cells that are farthest have most of the variance, and count where
-    they are clear together, though none is.  Without it, scales of indicators less their mean
-    within 1,150 persons were a tenth of theirs, and errors of all slopes were 17 times those of
-    least squares, for 1.8.
+    If many values are 0 the farthest cells have most of the variance, and are used if they are
+    significant together.  Without it, scales of indicators as deviations from means within 1,150
+    persons were a tenth of the correct ones, and errors of all slopes were 17 times those of least
+    squares instead of 1.8.
     """
     both = math.sqrt(2) * deviation
     sides = [(below + above, both), (above, deviation), (below, deviation)]
@@ -190,7 +190,7 @@ def _far_end(before: float, deviation: float) -> float:
 
 
 def best_run(counts: Doubles, deviation: float, penalty: float) -> tuple[float, int, int]:
-    """Return by how much the run leads that leads most, its first and its last cell."""
+    """Return the lead of the best run, and its first and last cell."""
     best, total, start = (0.0, 0, 0), 0.0, 0
     for k, gain in enumerate((counts - penalty * deviation).tolist()):
         if total <= 0:
@@ -202,7 +202,7 @@ def best_run(counts: Doubles, deviation: float, penalty: float) -> tuple[float, 
 
 
 def _size(low: Doubles, high: Doubles, weight: Doubles) -> Size | None:
-    """Return the size of values with these weights in cells with these ends, in order."""
+    """Return the size of values from weights and ends of cells, in order."""
     total = float(weight.sum())
     if not total > 0 or low[0] == high[-1]:  # of nearly all zeros others cannot be told
         return None
@@ -215,7 +215,7 @@ def _size(low: Doubles, high: Doubles, weight: Doubles) -> Size | None:
     deviation = math.sqrt(float(share @ ((middle - mean) ** 2 + (high - low) ** 2 / 12)))
     reached = np.concatenate([[0.0], np.cumsum(share)])
     tenth, half, rest = (_quantile(reached, low, high, level) for level in (0.1, 0.5, 0.9))
-    # Of long tails the mean is too far out, and of few cells quantiles are too near.
+    # For long tails the mean is too extreme; with few cells quantiles are too central.
     two = bool((low == high).all())
     centre = mean if two or (rest - tenth) / 2.56 < 0.3 * deviation else (tenth + half + rest) / 3
     first, last = float(low.min()), float(high.max())
@@ -224,10 +224,11 @@ def _size(low: Doubles, high: Doubles, weight: Doubles) -> Size | None:
 
 
 def _with_rest(counts: Doubles, deviation: float, first: int, last: int) -> tuple[int, int]:
-    """Extend a run of bins to the farthest others in which there are values.
+    """Extend a run of bins to the farthest other bins with values.
 
-    A run ends where values are few.  Of 36 and 60 it would be one of the two, and of visibilities,
-    most of which are 10, that one: rows with another value would be thousands of scales away.
+    A run ends where values are few.  For values 36 and 60 it would have one of the two, and for
+    visibilities, which are mostly 10, only that: rows with other values would be thousands of
+    scales away.
     """
     for k in range(len(counts)):
         if k < first and clear(counts[: k + 1], deviation):
@@ -238,7 +239,7 @@ def _with_rest(counts: Doubles, deviation: float, first: int, last: int) -> tupl
 
 
 def clear(counts: Doubles, deviation: float) -> bool:
-    """Whether there are values in these bins."""
+    """Whether values in these bins are significant."""
     return float(counts.sum()) > _REST * deviation * math.sqrt(len(counts))
 
 
@@ -251,7 +252,7 @@ def _quantile(reached: Doubles, low: Doubles, high: Doubles, level: float) -> fl
 def read_bins(
     counts: Doubles, deviation: float, low: float, high: float, units: float
 ) -> Size | None:
-    """Return where values lie by noisy counts in equal bins of [low, high]; None: not seen."""
+    """Return the size from noisy counts in equal bins of [low, high]; None if not significant."""
     lead, first, last = best_run(counts, deviation, _BIN_PENALTY)
     width = (high - low) / len(counts)
     if lead < _BIN_LEAD * deviation or not width > LEAST_WIDTH:

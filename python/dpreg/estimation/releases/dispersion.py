@@ -15,16 +15,16 @@ from dpreg.estimation.releases.residuals import STEPS, Line
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
-# What the three sums count: noise of the first is what matters.
+# Weights of the three sums: the noise of the first matters most.
 _WEIGHTS = np.array([1.0, 0.6, 0.3])
-# Excess squares count up to so many times their typical size where so many units times mu are
-# summed, and more the more there are; and at least this, as of a rare count of four.
+# Excess squares are clipped at this multiple of their typical size if units times mu are the second
+# number; it grows with these to the power of the third, and is at least the last (a count of 4).
 _MOST, _UNITS, _GROWTH, _LEAST = 35.0, 500.0, 0.3, 10.0
-# Rows whose squared mean is more than so many times that of the mean response weigh less.
+# Rows with a squared mean above this multiple of that of the mean response get less weight.
 _MEANS = 4.0
 # The dispersion with which scores are weighted is between these.
 _FIRST = (0.01, 20.0)
-# The sum of squared means must be so many deviations of its noise.
+# Least sum of squared means, in standard deviations of its noise.
 _SEEN = 3.0
 
 # Largest l2 change of `DispersionSums` by one row, its entries times their weights.
@@ -33,15 +33,15 @@ DISPERSION_SENSITIVITY = STEPS * float(np.linalg.norm(_WEIGHTS))
 
 @dataclass(frozen=True, slots=True)
 class Dispersion:
-    """What was released of it."""
+    """The released dispersion."""
 
     alpha: float  # Of the variance mean + alpha mean^2.
-    # Its standard error, noise included; NaN: it is the one that scores were weighted with.
+    # Its standard error, with noise; NaN: `alpha` is the value used in the weights of scores.
     error: float
 
     @property
     def note(self) -> str:
-        """What to print under the model."""
+        """Return the note under the model."""
         if math.isnan(self.error):
             return f"the dispersion alpha is not estimable at this eps; scores use {self.alpha:.3g}"
         return f"dispersion alpha = {self.alpha:.3g} (standard error {self.error:.2g})"

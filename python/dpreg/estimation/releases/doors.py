@@ -1,7 +1,7 @@
-"""Doors beside `GaussianReleases`: noisy counts, and the draws of the core.
+"""Releases other than `GaussianReleases`: noisy counts, and mechanisms of the core.
 
-Here, and nowhere else above the data, sealed values are opened: each function hands what is inside
-to a mechanism at once, and returns what that releases.
+Only here, outside the data package, are sealed values opened: each function passes the contents
+directly to a mechanism and returns its release.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def noisy_counts(
     """Add discrete Laplace noise to counts.
 
     label: for the certificate.
-    rows: how many rows a unit may have.
+    rows: maximum number of rows of a unit.
     """
     exact, most = opened(counts), 1 if counts.of_units else rows
     each = epsilon_of_row(epsilon, most)
@@ -39,14 +39,14 @@ def noisy_counts(
 
 
 def epsilon_of_row(epsilon: float, rows: int) -> float:
-    """Return the epsilon of one of a unit's rows: rounded down, so that all are no more."""
+    """Return the epsilon per row of a unit, rounded down so that the total is at most epsilon."""
     return epsilon if rows == 1 else math.nextafter(epsilon / rows, 0.0)
 
 
 def tukey(
     fits: Sealed[Doubles], grid_exponent: int, plan: TukeyPlan, delta: float, bits: _core.BitSource
 ) -> Doubles | None:
-    """Draw a point deep among fits, if that is safe: see `_core.tukey_em`."""
+    """Draw a point of large depth among fits, if the test passes: see `_core.tukey_em`."""
     return _core.tukey_em(
         _core.DepthRegions(opened(fits), grid_exponent),
         depth=plan.depth,

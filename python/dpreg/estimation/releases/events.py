@@ -1,4 +1,4 @@
-"""Responses that are events, counts or amounts, from noisy numbers of rows that have any."""
+"""Whether responses are events, counts or amounts, from noisy numbers of nonzero rows."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from dpreg.estimation.releases.accountant import GaussianReleases
 from dpreg.estimation.releases.column_sizes import Size
 from dpreg.privacy.sealed import ExactSums
 
-# Of the squared mu, for the numbers again, where one has fewer deviations than this: scores of a
-# start that is far from the mean tell little.  Without it .923 and .925 for .931 and .962 of the
-# coefficients of two sets of 100 and 113 fits were covered.
+# If a number has fewer standard deviations than this it is released again, for this share of the
+# squared mu, as scores far from the mean are not informative.  Without it .923 and .925 of the
+# coefficients of two sets of 100 and 113 fits were covered instead of .931 and .962.
 _RARE, _RARE_COUNT = 8.0, 0.02
-# The mean of counts is read from the share of rows with an event up to this share.
+# The mean of counts is computed from the share of rows with an event up to this share.
 _FEW_EVENTS = 0.5
-# Responses are amounts where their mean, by orders of magnitude, is so many times as large or as
-# small as that, or where fewer deviations of its noise are events.  Without it .13 of coefficients
-# of 30 such responses, with units from 1e-5 to 100, had no error, for .006, and errors of most were
-# 3 to 1e6 times those of maximum likelihood, for 1 to 3.
+# Responses are amounts if their mean, from orders of magnitude, differs from that by this factor,
+# or if the number of events has fewer standard deviations than the second number.  Without it .13
+# of coefficients of 30 such responses, with units from 1e-5 to 100, had no error instead of .006,
+# and errors of most were 3 to 1e6 times those of maximum likelihood instead of 1 to 3.
 _TIMES, _TOLD = 2.0, 3.0
-# No share of events is nearer to 0 or 1: noise may say that there are more rows than doubles can
-# tell apart, and a Poisson law of which all are events has no mean.
+# Least distance of shares of events from 0 and 1: noise may exceed the number of rows, and a
+# Poisson distribution without zeros has no mean.
 _NEAREST = 1e-15
-# Counts are seen of which so many deviations of the noise in a cell are events.  Without it amounts
-# that one row in ten of 5,000 had were taken for counts and cut at 4, and missed by 50 errors.
+# Counts are significant if events are this many standard deviations of the noise in a cell.
+# Without it amounts of one row in ten of 5,000 were treated as counts, clipped at 4, and wrong by
+# 50 errors.
 _UNSEEN = 8.0
 
 
@@ -40,17 +41,17 @@ class Events(NamedTuple):
     ) -> tuple[float, float, bool]:
         """Return mean and standard deviation of the response, and whether it may be a count.
 
-        size: by orders of magnitude, if it was found.
-        centre, scale: what else is known.
-        most: the largest response, where that is public.
+        size: from orders of magnitude, if estimable.
+        centre, scale: other estimates.
+        most: the largest response, if public.
         """
-        # A mean that is too far from its end is left by short steps, and one too near by long ones.
+        # From a mean too far from the end of its range steps are short, from one too close long.
         least = min(max(max(self.deviation, 1.0) / self.units, _NEAREST), 0.5)
         share = min(max(self.ones / self.units, least), 1 - least)
         if most == 1:
             return share, math.sqrt(share * (1 - share)), True
-        law = -math.log1p(-share)  # of a Poisson law
-        # Responses below 0 count as 0, and an event is 1/2 at least.
+        law = -math.log1p(-share)  # of a Poisson distribution
+        # Responses below 0 are set to 0, and an event is at least 1/2.
         counts = size is None or size.centre <= 0
         if size is not None and self.ones > _TOLD * self.deviation:
             counts |= law / _TIMES < size.centre < _TIMES * law

@@ -1,4 +1,4 @@
-"""Noisy numbers of persons: by their rows, and who leaves and enters in each interval of time."""
+"""Noisy numbers of persons by number of rows, and of exits and entries by interval of time."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from dpreg.privacy.sealed import Counts, ExactSums
 # Cells of an interval: an event in it, censored inside it, censored at its end or later; and
 # entered at its beginning or before, entered inside it.
 EXITS, ENTRIES = 3, 2
-# Share of epsilon for entries: they move numbers at risk, and exits move those of events too.
+# Share of epsilon for entries: they affect numbers at risk only, exits also numbers of events.
 ENTRY_SHARE = 1 / 3
-# Deviations of its noise below which a number may be 0.
+# Numbers below this many standard deviations of noise may be 0.
 _CLEAR = 3.0
-# Units with more rows are significant where there are so many deviations of the noise of them.
+# Standard deviations of noise for which units with more rows are significant.
 _SEEN = 2.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExitCounts:
-    """Numbers of rows that leave, and enter, by group, interval and kind: a `Statistic`.
+    """Numbers of exits and entries by group, interval and kind: a `Statistic`.
 
     Interval k of K is (edges[k], edges[k + 1]], the first with its beginning.  A row adds 1 to one
-    cell of exits, and to one of entries if there are any, or nothing: if it is not at risk between
-    the first edge and the last, or its event is neither 0 nor 1.  What is beyond the last edge was
-    censored there.
+    cell of exits, and to one of entries if there are any.  It adds nothing if it is not at risk
+    between the first and the last edge, or if its event is neither 0 nor 1.  Times beyond the last
+    edge are censored there.
     """
 
     edges: Doubles  # Shape (K + 1,).
     groups: int
-    # The columns of X behind start and event times these are the number of the group.
+    # The columns of X after start and event times these give the number of the group.
     codes: Doubles
     entry: bool  # The first column of X is the time from which a row is at risk.
 
@@ -54,7 +54,7 @@ class ExitCounts:
         """Return an array of shape (groups, K, 3), or (groups, K, 5) with entries, laid flat."""
         first, last = self.edges[0], self.edges[-1]
         event = X[:, int(self.entry)]
-        # Column by column: what a product of matrices makes of a row depends on how many there are.
+        # Column by column: the result of a matrix product for a row depends on the number of rows.
         group = np.zeros(len(y))
         with np.errstate(all="ignore"):
             for j, code in enumerate(self.codes, int(self.entry) + 1):
@@ -97,7 +97,7 @@ class ExitTable:
     of: ExitCounts
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return what `ExitCounts` does."""
+        """Return the same array as `ExitCounts`."""
         return self.of(X, y)
 
     def seal(self, sums: Sums) -> ExactSums:
@@ -119,10 +119,10 @@ class NoisyExits:
 def noisy_exits(
     design: Design, statistic: ExitCounts, max_rows: int, epsilon: float, bits: _core.BitSource
 ) -> NoisyExits:
-    """Release how many rows leave, and enter, in each interval.
+    """Release the numbers of exits and entries in each interval.
 
     design: private.
-    max_rows: so many rows of a unit are used: with entry the first in time, else by chance.
+    max_rows: maximum number of rows per unit: with entry the first in time, otherwise at random.
 
     Privacy
     -------
@@ -134,7 +134,7 @@ def noisy_exits(
     leaving, entering = sample_rows(design, max_rows, bits, order=order).total(statistic)
     most = max_rows if design.by_unit else 1
     of_entries = epsilon * ENTRY_SHARE if statistic.entry else 0.0
-    # Rounded down, so that the two are no more than epsilon.
+    # Rounded down, so that the sum of the two is at most epsilon.
     of_exits = math.nextafter(epsilon - of_entries, 0.0) if statistic.entry else epsilon
     exits, part, variance = _noisy("exits", leaving, most, of_exits, bits)
     if not statistic.entry:
@@ -146,13 +146,13 @@ def noisy_exits(
 def _noisy(
     what: str, counts: Counts, most: int, epsilon: float, bits: _core.BitSource
 ) -> tuple[Sums, Part, float]:
-    """Release counts of which a unit adds `most`, in any cells; return the variance too."""
+    """Release counts to which a unit adds at most `most`; also return the variance."""
     noisy, part = noisy_counts(f"{what} by group and interval", counts, epsilon, bits, most)
     return noisy, part, 1 / (2 * math.sinh(epsilon_of_row(epsilon, most) / 2) ** 2)
 
 
 def about_events(exits: Doubles | Sums, deviation: float) -> tuple[str, ...]:
-    """Point to another coding of the event, if released numbers of who leaves look like it.
+    """Return a note on the coding of the event if released exits suggest another one.
 
     exits: shape (groups, K, 3 or more).
     deviation: of the noise in each.
@@ -169,10 +169,10 @@ def about_events(exits: Doubles | Sums, deviation: float) -> tuple[str, ...]:
 
 
 def most_rows_seen(design: Design, noise: GaussianReleases, mu: float) -> int:
-    """Return a number of rows that no significant number of units exceeds.
+    """Return the number of rows exceeded by no significant number of units.
 
     design: private: a unit has at most `noise.rows` rows.
-    Returns `noise.rows` where no units are significant at all.
+    Returns `noise.rows` if no number of units is significant.
     """
     starts = _starts(noise.rows)
     counts, deviation = noise.release("units by number of rows", unit_sizes(design, starts), mu)
@@ -185,7 +185,7 @@ def most_rows_seen(design: Design, noise: GaussianReleases, mu: float) -> int:
 
 
 def about_rows_used(unit: str | None, used: int, allowed: int) -> tuple[str, ...]:
-    """Say how many rows of each unit were used, of which so many were allowed.
+    """Return the note on the used and the allowed number of rows per unit.
 
     unit: its column; None: each row is a unit.
     """

@@ -9,28 +9,29 @@ from dpreg.data.level_tables import LevelTable
 from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.privacy.sealed import ExactSums
 
-# Of the squared mu, for numbers of rows of levels.  Indicators are centred by them, and have the
-# largest deviation that one can have: rows of a rare level would be long.  Centred at half of their
-# bounds, all rows were: errors of levels of four factors of 20,000 wages were 119 times those of
-# least squares, and are 1.4 times with this and `newton/levels.py`.
+# Share of the squared mu for numbers of rows of levels, which give the centres of indicators; their
+# scale is the largest standard deviation of an indicator, as rows of rare levels would otherwise be
+# large.  Centred at the middle of their bounds, all rows were large: errors of levels of four
+# factors of 20,000 wages were 119 times those of least squares, and are 1.4 times with this and
+# `newton/levels.py`.
 _LEVELS = 0.02
-# and again, where a level has fewer rows than so many deviations of the noise.  Without it a level
-# of 100 of 5,000 or 20,000 rows was taken for one without rows in .18 to .38 of fits, and all
-# coefficients of its factor had no standard error where it was the reference.  Of small studies
-# too: without, .53 of the coefficients of 108 such fits had no error, for .48.
+# Share for a second count, if a level has fewer rows than this many standard deviations of noise.
+# Without it a level of 100 of 5,000 or 20,000 rows seemed empty in .18 to .38 of fits, and no
+# coefficient of its factor had a standard error if it was the reference.  It is used in small
+# studies too: without, .53 of the coefficients of 108 such fits had no error instead of .48.
 LEVELS_AGAIN, _CLEAR = 0.03, 5.0
-# No count is less than this.
+# Least count.
 _LEAST_COUNT = 0.5
 
 
 def level_shares(
     exact: ExactSums, tables: tuple[LevelTable, ...], noise: GaussianReleases, most: float
 ) -> tuple[Doubles, Doubles]:
-    """Release numbers of rows of each level, again where some have few.
+    """Release numbers of rows of each level, twice if some have few.
 
-    most: the share of the squared mu that counting them again may cost.
+    most: largest share of the squared mu for the second count.
     Returns shares: of the rows, shape (k,), of the columns of all tables.
-    and precision: shape (k,): the inverse of the deviation of the noise in them.
+    and precision: shape (k,): inverse standard deviations of their noise.
 
     Privacy
     -------

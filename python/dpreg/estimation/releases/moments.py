@@ -1,4 +1,4 @@
-"""Noisy second moments of standardised rows, and what they say about the columns."""
+"""Noisy second moments of standardised rows, and estimates from them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from dpreg.estimation.releases.rows import StandardUnits
 from dpreg.estimation.releases.standardisation import Scales
 from dpreg.privacy.sealed import ExactSums
 
-# Deviations of its noise that a variance must have to be clear of it.
+# Standard deviations of noise for which a variance is significant.
 _CLEAR = 2.0
 
 
 def found_columns(scales: Scales, units: StandardUnits, gram: Doubles, deviation: float) -> Flags:
-    """Tell the columns with a spread from those without, by a second look.
+    """Return which columns have a significant variance, by a second test.
 
-    The first look is at noisy variances within limits.  A column that was not clear of noise there
-    may be so in the Gram matrix, which is more precise.
+    The first test uses noisy variances within limits.  A column that was not significant there may
+    be so in the Gram matrix, which is more precise.
 
     units: of all columns.
-    gram: shape (intercept + d, intercept + d): noisy, and perhaps with more rows and columns after
-        these.
+    gram: shape (intercept + d, intercept + d): noisy; further rows and columns may follow.
     deviation: of the noise on its diagonal.
     Returns an array of shape (d,).
     """
@@ -76,10 +75,10 @@ def floored_inverse(gram: Doubles, deviation: float) -> Doubles:
 def floor_of(values: Doubles, deviation: float) -> float:
     """Return the floor under noisy eigenvalues `values`.
 
-    A symmetric matrix of noise with this deviation on the diagonal, 1 / sqrt 2 of it
-    elsewhere, has a largest eigenvalue of about deviation * sqrt(2 width).  Where only r
-    eigenvalues are that small, noise can only mix their directions with one another: within
-    those r dimensions it reaches deviation * sqrt(2 r), and twice its deviation more.
+    A symmetric matrix of noise with this standard deviation on the diagonal, divided by sqrt 2
+    elsewhere, has a largest eigenvalue of about deviation * sqrt(2 width).  If only r eigenvalues
+    are that small, noise mixes only their directions: within those r dimensions it reaches
+    deviation * sqrt(2 r), plus twice its standard deviation.
     """
     wide = deviation * math.sqrt(2 * len(values))
     small = int((values < wide).sum())

@@ -66,10 +66,10 @@ class Recipe:
     row_limit: float
     response_limit: float = 0.0
     change: Doubles | None = None
-    aim: Doubles | None = None  # Coefficients of rows at which their rounding does not matter.
+    aim: Doubles | None = None  # Coefficients at which rounding of rows has no effect.
     loss: RowLoss = SQUARED
-    given: tuple[int, ...] = ()  # Columns that are added to the linear predictor as they are.
-    # Column of the weights of rows, which count in units of `usual_weight`, up to `most_weight`.
+    given: tuple[int, ...] = ()  # Columns that are added to the linear predictor (offsets).
+    # Column of the weights of rows, in units of `usual_weight` and clipped at `most_weight`.
     weight: int | None = None
     usual_weight: float = 1.0
     most_weight: float = 1.0
@@ -103,20 +103,20 @@ class OfMapped:
     seal: Callable[[Sums], ExactSums]  # See `Statistic.seal`.
 
     def __call__(self, X: Doubles, y: Doubles) -> Sums:
-        """Return what this block adds."""
-        if self.name == "gram":  # which needs no row twice
+        """Return the contribution of a block."""
+        if self.name == "gram":  # uses each row once
             return _core.mapped_gram(X, y, self.recipe.standardisation())
         return self.of(_core.QuantisedRows(X, y, self.recipe.standardisation()))
 
     def of(self, rows: _core.QuantisedRows) -> Sums:
-        """Return what rows that are mapped already add."""
+        """Return the contribution of rows that are already mapped."""
         found = getattr(rows, self.name)(*self.arguments)
         return np.append(*found) if isinstance(found, tuple) else found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoresByCell:
-    """Sums of the scores of rows at 0, each shortened to a limit, by the cell of the response."""
+    """Sums of the scores of rows at 0, each clipped at a limit, by the cell of the response."""
 
     recipe: Recipe  # With a loss whose residual at 0 does not depend on the response.
     limit: float
@@ -132,15 +132,15 @@ class ScoresByCell:
         return np.stack(parts)
 
     def seal(self, sums: Sums) -> ExactSums:
-        """See `Statistic.seal`: a row moves one of the sums, by a score."""
+        """See `Statistic.seal`: a row changes one of the sums, by its score."""
         return ExactSums(sums, _core.score_sensitivity(sums.shape[1]))
 
 
 def _triangle(sums: Sums, sensitivity: float, *, of_units: bool) -> ExactSums:
-    """Seal the upper triangle of a symmetric matrix, by rows: `symmetric_from` puts it together.
+    """Seal the upper triangle of a symmetric matrix, by rows; see `symmetric_from`.
 
-    Entries above the diagonal, which are there twice, count sqrt 2 times: the sensitivity of v v'
-    is |v|^2 then.
+    Entries above the diagonal, which occur twice, have weight sqrt 2, so the sensitivity of v v' is
+    |v|^2.
     """
     upper = np.triu_indices(len(sums))
     weights = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
@@ -148,7 +148,7 @@ def _triangle(sums: Sums, sensitivity: float, *, of_units: bool) -> ExactSums:
 
 
 def _norm_counts(sums: Sums, starts: Sums | None, *, of_units: bool) -> ExactSums:
-    """Seal numbers of norms, those from each start to the next one added up: one is 1 more."""
+    """Seal counts of norms between successive starts: one of them changes by 1."""
     cells = sums if starts is None else np.add.reduceat(sums, starts)
     return ExactSums(cells, _core.SCORE_NORMS_SENSITIVITY, of_units=of_units)
 
@@ -175,8 +175,7 @@ class _Blocks:
 class MappedRows:
     """The rows of a design by a recipe, made block by block.  Private.
 
-    kept: they are summed more than once: keep them, in memory while they fit, rather than make them
-        each time.
+    kept: rows are summed more than once, so they are stored, in memory while they fit.
     """
 
     def __init__(self, design: Design, recipe: Recipe, *, kept: bool) -> None:
@@ -187,7 +186,7 @@ class MappedRows:
         self.width, self.limit = self._none.width, self._none.limit
 
     def aim(self, theta: Doubles) -> None:
-        """Make the rows again, so that their rounding does not matter near these coefficients."""
+        """Recompute the rows, so that their rounding has no effect near these coefficients."""
         self._make(replace(self._recipe, aim=theta))
 
     def _make(self, recipe: Recipe) -> None:
@@ -209,7 +208,7 @@ class MappedRows:
         return self._total(seal, "round", theta, clip)
 
     def score(self, theta: Doubles, limit: float) -> ExactSums:
-        # Of rows by themselves, a unit moves it by as many scores as it has rows.
+        # If rows are not grouped by unit, a unit changes the sum by one score per row.
         seal = functools.partial(_score, width=self.width, of_units=self._design.by_unit)
         return self._total(seal, "score", theta, limit)
 
@@ -223,7 +222,7 @@ class MappedRows:
     def score_norms(self, theta: Doubles, starts: Sums | None = None) -> ExactSums:
         """See `_core.QuantisedRows.score_norms`.
 
-        starts: those in bins from each to the next one are added up.
+        starts: bins between successive starts are added up.
         """
         seal = functools.partial(_norm_counts, starts=starts, of_units=self._design.by_unit)
         return self._total(seal, "score_norms", theta)
@@ -253,11 +252,11 @@ class MappedRows:
 
     @property
     def like(self) -> _core.QuantisedRows:
-        """No rows, with the width and the limit of these.  Public."""
+        """Empty rows with the same width and limit.  Public."""
         return self._none
 
     def blocks(self) -> Sealed[Iterable[_core.QuantisedRows]]:
-        """Return the blocks, which are kept from now on: the same each time."""
+        """Return the blocks, which are stored from now on."""
         return Sealed(_Blocks(self))
 
     def _each(self) -> Iterator[_core.QuantisedRows]:
@@ -279,7 +278,7 @@ class MappedRows:
     def _made(self) -> Iterable[_core.QuantisedRows]:
         records = opened(self._design.records)
         units = records.units
-        if units is not None:  # whose rows have to lie next to one another
+        if units is not None:  # rows of a unit must be contiguous
             for block in by_group(records.rows, units.offsets, units.rows):
                 yield _core.QuantisedRows(block.X, block.y, self._how, block.offsets, block.rows)
             return

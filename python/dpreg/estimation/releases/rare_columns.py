@@ -1,4 +1,4 @@
-"""Columns that are nearly always 0: what their other values are, and how many rows have one."""
+"""Columns that are nearly always 0: their other values, and the number of rows with one."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from dpreg.estimation.releases.accountant import GaussianReleases, Noisy
 from dpreg.estimation.releases.column_sizes import FAR_LEAD, LEAD, NEAR, PENALTY, best_run
 from dpreg.estimation.releases.statistics import PairCounts, SizeCounts
 
-# Of the squared mu.
+# Share of the squared mu.
 RARE_SHARE = 0.03
-# A column is nearly always 0 where so many of the rows are.
+# Share of zeros above which a column is nearly always 0.
 MOSTLY = 0.5
-# A cell holds values with as many deviations of its noise as a run must lead by: noise alone makes
-# one in one of 700 columns.  Others beside it hold some with so many.  Where no cell does, a run of
-# cells may: values of a long tail are in many.
+# A cell has values if it has as many standard deviations of noise as the lead of a run: noise alone
+# makes one in one of 700 columns.  Adjacent cells need only this many.  If no cell is significant a
+# run of cells may be: values with a long tail are in many.
 _BESIDE = 2.5
-# Rows that two columns share are counted where noise in that is no more than this share of those of
-# the rarest.  With any noise errors of 13 fits were 1.5 times as long in the median.
+# Rows that two columns share are counted if noise is at most this share of the rows of the rarest.
+# With any noise the median errors of 13 fits were 1.5 times as large.
 _SHARED = 0.2
 
 
@@ -47,15 +47,15 @@ class RareColumns:
     """Columns that are nearly always 0, and which have rows in common.  Public."""
 
     columns: Mapping[int, RareColumn] = field(default_factory=dict)
-    # Shares of rows in which two of `together` are not 0, the diagonal being that of each, and the
-    # deviation of the noise; `together` is empty where they were not counted.
+    # Shares of rows in which two of `together` are not 0 (on the diagonal, one), and their noise
+    # standard deviation; `together` is empty if they were not counted.
     together: tuple[int, ...] = ()
     shared: Doubles = field(default_factory=lambda: np.zeros((0, 0)))
     deviation: float = 0.0
-    untold: tuple[int, ...] = ()  # Places of those that may be, of which no other value was told.
+    untold: tuple[int, ...] = ()  # Indices of possible ones, without significant other values.
 
     def moved(self, places: Mapping[int, int]) -> RareColumns:
-        """Return those columns that have a new place, there."""
+        """Return the columns that have a new index, at that index."""
         kept = [k for k, j in enumerate(self.together) if j in places]
         kept.sort(key=lambda k: places[self.together[k]])
         return RareColumns(
@@ -75,13 +75,13 @@ def known_rare(
     units: float,
     most: float,
 ) -> tuple[RareColumns, float]:
-    """Return the rare columns, and what was released for that.
+    """Return the rare columns, and the released values.
 
     rows: private.
-    found: those that are known already, by place.
+    found: columns that are already known, by index.
     lost: columns to be counted again.
     units: noisy number of rows.
-    most: the share of the squared mu that all of it may cost.
+    most: largest share of the squared mu in total.
     Returns: of several of `found` only where the rows that they share could be counted.
     and share: of the squared mu that was spent.
 
@@ -104,7 +104,7 @@ def known_rare(
 def _shared_rows(
     rows: Totals, noise: GaussianReleases, known: RareColumns, units: float
 ) -> RareColumns | None:
-    """Count rows in which two columns are not 0; None: noise would be most of it."""
+    """Count rows in which two columns are not 0; None if that would be mostly noise."""
     places, mu = sorted(known.columns), noise.share(RARE_SHARE)
     share = np.array([known.columns[j].share for j in places])
     pairs = len(places) * (len(places) - 1) // 2
@@ -125,9 +125,9 @@ def _counted_again(
 ) -> dict[int, RareColumn]:
     """Count values of columns with less noise; return those that are nearly always 0.
 
-    An indicator of 120 rows of 60,000 is hidden in counts that serve for other columns.  It was
-    a column like others then, and so long in the coordinates of scores that these were shortened
-    to a sixth: one of three of its coefficients missed by three to six errors.
+    An indicator of 120 rows of 60,000 is not significant in the counts for other columns.  Treated
+    as an ordinary column it was so large in the coordinates of scores that these were clipped to a
+    sixth, and one of three of its coefficients was wrong by three to six errors.
     """
     _, cells = rows.total(SizeCounts((places,)))
     label = "sign and order of magnitude of columns that are nearly always 0"
@@ -142,17 +142,17 @@ class Cells(NamedTuple):
     deviation: float  # Of the noise in each.
 
     def zeros(self, units: float) -> float:
-        """Return the share of values that are 0."""
+        """Return the share of zeros."""
         return float(self.counts[len(self.counts) // 2]) / units
 
 
 def response_amounts(
     rows: Totals, noise: GaussianReleases, first: Cells, place: int, units: float
 ) -> RareColumn | None:
-    """Count values of the response again; return those that are not 0, if they are told.
+    """Count values of the response again; return the nonzero ones, if significant.
 
-    first: of the response.
-    place: of it.
+    first: first counts of the response.
+    place: index of the response.
     units: noisy number of rows.
 
     Privacy
@@ -170,7 +170,7 @@ def response_amounts(
 def rare_of(
     counts: Iterable[tuple[int, Doubles]], deviation: float, units: float, zeros: float
 ) -> dict[int, RareColumn]:
-    """Return those columns, by place, of which more than this share is 0, with other values."""
+    """Return the columns, by index, with more than this share of zeros, and other values."""
     found = {
         int(j): read_rare(row, deviation, units)
         for j, row in counts
@@ -182,12 +182,12 @@ def rare_of(
 def read_rare(
     cells: Doubles, deviation: float, units: float, *, long: bool = False
 ) -> RareColumn | None:
-    """Return what the other values are of a column that is nearly always 0; None: not told.
+    """Return the other values of a column that is nearly always 0; None if not significant.
 
     cells: noisy counts, as of `_core.magnitude_counts`.
     deviation: of the noise in each.
     units: noisy number of rows.
-    long: values are in a run of cells rather than in one and those beside it.
+    long: values are in a run of cells rather than in one cell and adjacent ones.
     """
     zero = len(cells) // 2
     numbers = squares = sums = 0.0
@@ -207,7 +207,7 @@ def read_rare(
             continue
         if seen and (long or side[most] < least[most]):
             first, last = begin, end
-        # Values in one cell are mostly those of an indicator, which end it.
+        # Values in one cell are mostly those of an indicator, at the end of the cell.
         middle = 0.75 if last > first else 1.0
         values = middle * 2.0 ** octaves[first : last + 1]
         held = side[first : last + 1]

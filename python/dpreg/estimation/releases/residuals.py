@@ -1,4 +1,4 @@
-"""Noisy sums and counts over the residuals of a released line: what is asked beside a fit."""
+"""Noisy sums and counts of residuals of a released fit: optional results."""
 
 from __future__ import annotations
 
@@ -19,33 +19,31 @@ from dpreg.privacy.sealed import ExactSums
 
 # Shares of the squared mu of a fit.
 _FIT_STATS, _DIAGNOSTICS, DISPERSION = 0.05, 0.1, 0.05
-# Of what both have, for the orders of magnitude of residuals.
+# Part of both for the orders of magnitude of residuals.
 _MAGNITUDES = 0.2
-# Half octaves on each side of the spread of the response in which residuals are counted.
+# Half octaves for counts of residuals, on each side of the scale of the response.
 _HALVES = 24
-# A run of half octaves is seen with a lead of so many deviations of the noise.  Without one nothing
-# is said of residuals: with any run, 300 rows had an R squared of 1.00 and a sigma of 0, and with
-# all half octaves one of 30 fits of 600 rows a sigma of 136, by chance.
+# Lead for which a run of half octaves is significant, in standard deviations of noise.  Without a
+# significant run there are no results: with any run, 300 rows had an R squared of 1.00 and a sigma
+# of 0, and with all half octaves one of 30 fits of 600 rows had a sigma of 136 by chance.
 _SEEN = 4.0
 # Steps of a number in [-1, 1].
 STEPS = 2.0**20
-# Responses count up to this many times as far as nearly all are, and as residuals do: without that
-# 8 of 40 fits of 10,000 rows had no R squared where it was .9, as few responses were below 0.
+# Responses are clipped at this multiple of the limit of nearly all, and of that of residuals:
+# without that 8 of 40 fits of 10,000 rows with R squared .9 had none, as few were below 0.
 _FAR = 1.5
-# Weights, in what is added up, of squares of residuals and of responses, and of the other numbers.
+# Weights of the seven sums: those of squared residuals and responses are largest.
 _SUM_WEIGHTS = np.array([0.3, 1.0, 0.3, 0.3, 1.0, 0.3, 0.3])
-# What three quarters of normal residuals are below, in standard deviations.
+# Upper quartile of absolute normal residuals, in standard deviations.
 _THREE_QUARTERS = 1.15
-# Residuals count up to so many of these where so many units times mu are summed.  With more, the
-# limit grows as its fifth root: where tails fall as those of t(5), noise and what is cut off do
-# alike.
+# Residuals are clipped at this multiple of it if units times mu are the second number.  The limit
+# grows as the fifth root of these: for tails like t(5), noise and clipping then decrease equally.
 _MOST, _UNITS = 6.0, 500.0
-# Bins by fitted mean, and by residual, which reach so many times where three quarters are.
+# Bins by fitted mean, and by residual, with a range of this multiple of the upper quartile.
 _FITTED, _SHARES, _RESIDUAL, _REACH = 20, 10, 24, 3.5
-# Pearson residuals reach so far.
+# Range of Pearson residuals.
 _PEARSON = 6.0
-# Linear predictors of a link beyond it have the mean that is there, so that means and their squares
-# times rows are doubles.
+# Linear predictors of a link are clipped here, so that sums of means and squares do not overflow.
 MOST_PREDICTOR = 300.0
 
 # Largest l2 changes of the statistics below by one row.
@@ -55,7 +53,7 @@ RESIDUAL_SUMS_SENSITIVITY = STEPS * float(np.linalg.norm(_SUM_WEIGHTS))
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What is asked for beside a fit.  Public."""
+    """Optional results of a fit.  Public."""
 
     fit_stats: bool = False  # R squared and the residual scale.
     diagnostics: bool = False  # Numbers of rows by fitted mean and residual.
@@ -63,26 +61,26 @@ class Extras:
 
     @property
     def share(self) -> float:
-        """Of the squared mu of the fit."""
+        """Share of the squared mu of the fit."""
         parts = _FIT_STATS * self.fit_stats + _DIAGNOSTICS * self.diagnostics
         return parts + DISPERSION * self.dispersion
 
     @property
     def passes(self) -> int:
-        """Over the rows, at most."""
+        """Maximum number of passes over the rows."""
         return (self.share > 0) + self.fit_stats + self.diagnostics + self.dispersion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """Released coefficients, and what a residual is.  Public, and can be pickled."""
+    """Released coefficients, and the definition of residuals.  Public, and can be pickled."""
 
     intercept: float
     slopes: Doubles  # Shape (columns of X,).
     family: Family
 
     def means(self, X: Doubles) -> Doubles:
-        """Return fitted means, each from its row alone: column by column, not by a product."""
+        """Return fitted means, column by column, so that each depends on its row alone."""
         predictor = np.full(len(X), self.intercept)
         for j in np.flatnonzero(self.slopes):
             predictor = predictor + self.slopes[j] * X[:, j]
@@ -92,7 +90,7 @@ class Line:
 
     @property
     def kind(self) -> Literal["residual", "pearson", "response"]:
-        """What residuals are; see `Diagnostics`."""
+        """Definition of residuals; see `Diagnostics`."""
         if self.family.link == "identity":
             return "residual"
         return "pearson" if self.family.link == "log" else "response"
@@ -117,7 +115,7 @@ def line_of(design: Design, params: Doubles) -> Line:
 
 
 def _within(values: Doubles, low: float, high: float) -> Doubles:
-    """Clip, and make of what is not a number the lower limit."""
+    """Clip values; NaN becomes the lower limit."""
     return np.asarray(np.fmin(np.fmax(values, low), high))
 
 
@@ -202,7 +200,7 @@ class ResidualCells:
 def released_extras(
     design: Design, scales: Scales, params: Doubles, noise: GaussianReleases, extras: Extras
 ) -> tuple[FitStats | None, Diagnostics | None]:
-    """Spend what was put aside for them.
+    """Release the extras from the reserved share.
 
     params: shape (intercept + regressors,): released, in the user's units.
     noise: with ``aside=extras.share``.
@@ -232,11 +230,11 @@ def released_extras(
 
 
 def _usual(counts: Doubles, deviation: float, scales: Scales) -> tuple[float, bool]:
-    """Return what three quarters of the residuals are below, and whether they are seen.
+    """Return the upper quartile of absolute residuals, and whether it is significant.
 
-    Linear in a half octave, of the run of those in which residuals are seen: what noise makes of
-    others, many times as large, was most of the residuals of 2,000 rows.  Of all half octaves where
-    none are seen.
+    It is interpolated linearly in a half octave, over the run with significant counts: otherwise
+    noise in far half octaves dominated the residuals of 2,000 rows.  If no run is significant, all
+    half octaves are used.
     """
     lead, first, last = best_run(counts, deviation, PENALTY)
     seen = lead >= _SEEN * deviation
