@@ -135,7 +135,7 @@ def test_an_effect_has_an_error_where_levels_of_factors_are_rare(n):
     assert np.max(errors) < (0.08 if n == 5000 else 0.01)
     assert np.isfinite(off).all()
     assert np.abs(off).max() < 3
-    assert any(said) == (n == 5000)
+    assert any(said) if n == 5000 else sum(said) < 2
     assert "T." not in " ".join(fit.notes)
 
 
