@@ -52,9 +52,10 @@ VOTE_SHARE = 0.01
 # .906 of the intervals of sixteen models with levels covered instead of .961, and a mean of 1,000
 # delays was wrong by 5.6 errors.
 _FEW_OF_LEVELS, _FEW, _FEW_SHARE = 60.0, 35.0, 0.04
-# Or, of a logit, whose curvature is about that of its rows, than this for each coefficient.
-# Without it errors of 10 coefficients of 1,000 rows were 1.3 to 2.4 times as long, and those of 30
-# of 1,000 rows at eps = 3 were 2.3 times, with .6 blank for .1.
+# For logistic regression, whose curvature is nearly that of unweighted rows, the limit is at least
+# this multiple of the number of coefficients.  Without it errors of 10 coefficients of 1,000 rows
+# were up to 2.4 times as large, and those of 30 at eps = 3 were 2.3 times as large, with .6 blank
+# instead of .1.
 _FEW_OF_EACH = 8.5
 _BOUNDED = {Blank("response"): (Blank("low"), Blank("high"))}
 

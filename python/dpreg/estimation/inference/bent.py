@@ -1,4 +1,4 @@
-"""Where scores are no straight lines: longer intervals and shorter steps.  All of it is public."""
+"""Longer intervals and shorter steps for nonlinear scores.  Everything here is public."""
 
 from __future__ import annotations
 
@@ -11,38 +11,36 @@ from dpreg.estimation.releases.two_values import TwoValues
 
 # Half the length of an interval, in standard errors.
 _HALF = 1.96
-# Factors that are tried; where the largest of them is not enough, the coefficient is hidden.
+# Grid of factors; if none below the largest is enough, the coefficient is not estimable.
 HIDDEN = 10.0
 _NEAR = np.geomspace(1e-5, 2.2, 239)
 _FACTORS = np.concatenate([1 / (1 + _NEAR[::-1]), [1.0], 1 + _NEAR, [HIDDEN]])
-# Means at linear predictors beyond this are as good as their limits.
+# Beyond this linear predictor means are at their limits.
 _MOST = 30.0
-# Steps are shortened along effects that are larger than this.  With 0, .44 of coefficients of
-# 100,000 gamma responses, with logarithms of means from 0 to 4 in 7 levels, had no error, for none:
-# when the coefficient of the reference falls, all others grow although their means do not.  With 1,
-# .07 had none.
+# Steps are shortened along larger effects.  For 100,000 gamma responses with logarithms of means
+# from 0 to 4 in 7 levels all coefficients had an error; with 0, .44 had none, because a lower
+# coefficient of the reference raises all others although their means are the same; with 1, .07.
 _GROWN = 0.5
 
 
 def bent_factors(
     family: Family, centre: float, slopes: Doubles, regressors: TwoValues, errors: Doubles
 ) -> tuple[Doubles, Doubles]:
-    """Return the length of an interval from a score, over that of a straight line.
+    """Return the length of score intervals relative to Wald intervals.
 
-    The interval has all values of a coefficient at which the score is no more than its error.
-    Where means are near the end of their range the score falls ever more slowly, and perhaps never
-    so far: then the coefficient may be anything beyond.  An interval about the estimate has two
-    equal halves: they are so long that both of its ends together are missed as often as both ends
-    of that from the score.  With halves as long as the longer one, the noise that was
-    said of logits at eps = 3 was up to twice as much, and .943 for .936 of intervals of twelve
-    designs covered.
+    A score interval contains the values of a coefficient at which the score is at most 1.96 of its
+    standard errors.  Near the limits of means the score flattens, and the interval may have no end.
+    A score interval is not symmetric about the estimate; the symmetric interval returned here has
+    the same probability of missing, both ends taken together.  With twice the longer half instead,
+    reported noise in logistic regressions at eps = 3 was up to twice as large, and .943 of the
+    intervals of twelve designs covered instead of .936.
 
     centre: linear predictor of the mean row.
     slopes, shape (w,).
-    errors, shape (w,): standard errors of the slopes, if scores were straight lines.
-    Returns: factors, shape (w,): from 1 to 10; 10 stands for all where one half is longer than 3.2.
-        still, shape (w,): value of each regressor whose rows keep their predictor where the longer
-            half ends: rows with the other value have flat scores there.
+    errors, shape (w,): standard errors of the slopes if scores were linear.
+    Returns: factors, shape (w,): from 1 to 3.2, or 10 if one half is longer than that.
+        still, shape (w,): value of each regressor whose rows keep their predictor at the end of the
+            longer half, because rows with the other value have flat scores there.
     """
     values, shares, half = regressors.values, regressors.shares, _HALF * errors
     there = np.clip(centre + slopes * (values - regressors.means), -_MOST, _MOST)
@@ -66,15 +64,15 @@ def bent_factors(
 
 
 def grown(way: Doubles, effects: Doubles, inverse: Doubles) -> Doubles:
-    """Return a step along which means grow as scores say, were they straight lines.
+    """Return a step that changes means as much as a linear approximation of scores implies.
 
-    A mean that is to be 1 + e times as large, e being more than `_GROWN`, has a linear predictor
-    that is log(1 + e) larger.  The rest of the step goes to where the loss is least given so much.
-    Without it .02 of the slopes of 36 levels of 300,000 counts had no error, for none, and others
-    had errors 1.25 times as large.
+    If the step raises a linear predictor by e, more than `_GROWN`, the mean is meant to be 1 + e
+    times as large, so the predictor is raised by log(1 + e).  The other entries of the step
+    minimise the loss given these.  Without it .02 of the slopes of 36 levels of 300,000 counts had
+    no error instead of none, and the others had errors 1.25 times as large.
 
-    way, shape (w,).
-    effects, shape (k, w): what steps are multiplied by to give their effects.
+    way, shape (w,): the step.
+    effects, shape (k, w): maps steps to their effects on linear predictors.
     inverse, shape (w, w): of the curvature of the loss.
     """
     more = effects @ way > _GROWN

@@ -11,8 +11,8 @@ import numpy as np
 from dpreg.base.arrays import Doubles, Flags, Integers
 from dpreg.estimation.releases.moments import floor_of
 
-# A coefficient is not identified if what regularisation may hide makes its interval more than this
-# many times as wide; up to that, the interval is widened.
+# A coefficient is not estimable if the possible bias of regularisation makes its interval more than
+# this many times as wide; otherwise the interval is widened.
 _WIDEST = 3.0
 # Variances of coefficients are at least those for a constant error variance divided by this.
 # Without it 18 more of 2,208 coefficients had no error, because noise made a variance small.
@@ -28,10 +28,10 @@ class EstimateError:
     # sampling, privacy: shape (w, w): covariances; they add up.
     sampling: Doubles
     privacy: Doubles
-    hidden: Doubles  # Shape (w, w): second moment of what regularisation may hide.
-    # The root of m' clipping m is the change of m' estimate if all that was clipped from large
-    # scores, by noisy counts, points in the direction in which it changes most: that sum times the
-    # norm of m' inverse curvature.  None: not known.
+    hidden: Doubles  # Shape (w, w): second moment of the possible bias of regularisation.
+    # The root of m' clipping m is the largest possible effect of clipping on m' estimate: the sum
+    # of the clipped parts of scores, by noisy counts, times the norm of m' inverse curvature.
+    # None: not known.
     clipping: Doubles | None = None
 
     def along(self, map: Doubles) -> EstimateError:
@@ -46,14 +46,12 @@ class EstimateError:
 def sandwich(bread: Doubles, constant: Doubles, scatter: Doubles, deviation: float) -> Doubles:
     """Return bread @ scatter @ bread', for a noisy scatter.
 
-    Each variance is that of the noisy scatter where its noise is small beside what errors of
-    constant variance would have, and turns to the latter as the noise grows: where noise hides
-    the difference, privacy noise in the coefficient outweighs it.  Correlations are those of
-    `without_noise`.
+    Each variance is a weighted mean of that by the noisy scatter and that for a constant error
+    variance, with less weight for the former if its noise is larger; privacy noise in the
+    coefficient then exceeds the difference.  Correlations are those of `without_noise`.
 
     bread, shape (c, w).
-    constant, shape (w, w): what `scatter` would be if errors had constant variance; positive
-        definite.
+    constant, shape (w, w): the `scatter` for errors with constant variance; positive definite.
     scatter, shape (w, w).
     deviation: of the noise on the diagonal of `scatter`; 1 / sqrt 2 of it elsewhere.
     """
@@ -76,19 +74,19 @@ def without_noise(
     constant: Doubles, scatter: Doubles, deviation: float, *, taken: float = 1.0,
     least: float = 1 / _LEAST_VARIANCE,
 ) -> Doubles:  # fmt: skip
-    """Return the scatter, moved to `constant` by the share of their distance that is noise.
+    """Return the scatter, shrunk to `constant` by the share of their distance that is noise.
 
     See Ledoit and Wolf (2004).
 
-    taken: of the square of the noise.
-    least: times `constant`.
+    taken: share of the variance of the noise that is assumed.
+    least: least eigenvalue relative to `constant`.
     """
     root = np.linalg.cholesky(constant)
     back = np.linalg.inv(root)
     apart = back @ scatter @ back.T - np.eye(len(root))
     inverse = back @ back.T
     noise = taken * deviation**2 * (np.trace(inverse) ** 2 + (inverse**2).sum()) / 2
-    # nan where nothing is known.
+    # NaN if the scatter was not estimated.
     with np.errstate(invalid="ignore", divide="ignore"):
         share = max(0.0, 1 - noise / float((apart**2).sum()))
     values = at_least(np.eye(len(root)) + share * apart, least)
@@ -98,9 +96,9 @@ def without_noise(
 def hidden_by_floor(gram: Doubles, deviation: float) -> Doubles:
     """Second moment of the bias along directions whose eigenvalue is near or below the floor.
 
-    Along a direction with true eigenvalue g, held at F, a share 1 - g / F of the coefficient is
-    left; g is what was seen less what noise may have added, and not negative.  The coefficient is
-    as large as would explain all of a response of variance 1.
+    Along a direction with eigenvalue g, raised to F, a share 1 - g / F of the coefficient is
+    missing; g is the noisy eigenvalue minus the possible contribution of noise, and at least 0.
+    The coefficient is assumed to explain all of a response of variance 1.
 
     gram, shape (w, w): noisy.
     deviation: of the noise on its diagonal.
@@ -126,21 +124,21 @@ def at_least(matrix: Doubles, least: float) -> Doubles:
 
 
 def one_sided(low: Doubles, high: Doubles) -> Flags:
-    """Return of which columns no value is 0, by their limits."""
+    """Return the columns whose limits exclude 0."""
     return np.asarray((low > 0) | (high < 0))
 
 
 def user_errors(
     error: EstimateError | None, to_user: Doubles, trusted: Flags, far: Flags
 ) -> tuple[Doubles | None, Doubles | None, Flags]:
-    """Return covariance, sampling errors and which coefficients are hidden, in user units.
+    """Return covariance, sampling errors and which coefficients are not estimable, in user units.
 
-    Hidden coefficients have NaN errors, and so have those of columns that are not used or whose
-    limits are not `trusted`, which has the response after them.
+    Errors are NaN for these, and for columns that are not used or whose limits are not reliable.
 
-    far: shape (d,): columns that are `one_sided`, beside a constant.  If one is not used, its
-        effect is part of the intercept, which is then hidden: without this, one of 40 intercepts
-        of 1,000 log wages was off by 25 errors when years of education looked constant.
+    trusted: shape (d + 1,): columns with reliable limits; the response is last.
+    far: shape (d,): `one_sided` columns of a model with a constant.  If one is not used, its effect
+        is part of the intercept, which is then not estimable: without this one of 40 intercepts of
+        1,000 log wages missed by 25 errors when years of education looked constant.
     """
     unused = np.asarray(~to_user.any(axis=1), dtype=bool)
     first = len(unused) - len(trusted) + 1
@@ -161,12 +159,12 @@ def user_errors(
 def plausible_moments(
     error: EstimateError, to_user: Doubles, trusted: Flags
 ) -> tuple[Doubles, Doubles]:
-    """Return second moments of errors, and of those of sampling alone, in user units.
+    """Return second moments of errors, and of sampling errors alone, in user units.
 
-    Also of coefficients that are hidden, which may be as far off as is plausible: of what many
-    coefficients make together more may be known than of one.
+    They include coefficients that are not estimable, with their largest plausible error, because
+    combinations of coefficients may be estimable.
 
-    trusted: as of `user_errors`; NaN where limits are not.
+    trusted: as for `user_errors`; NaN for columns whose limits are not reliable.
     """
     d = len(trusted) - 1
     known = np.append(np.ones(len(to_user) - d, dtype=bool), trusted[:-1] | ~to_user[-d:].any(1))
@@ -177,9 +175,9 @@ def plausible_moments(
 
 
 def clipping_bounds(error: EstimateError | None, to_user: Doubles, hidden: Flags) -> Doubles | None:
-    """Return the estimated effect of clipping on each coefficient, in user units; NaN: hidden.
+    """Return the estimated effect of clipping on each coefficient, in user units.
 
-    None where it is not known.
+    NaN for coefficients that are not estimable; None if the effect is not known.
     """
     if error is None or error.clipping is None:
         return None
@@ -197,21 +195,21 @@ def hidden_note(
 ) -> tuple[str, ...]:
     """Name the coefficients that are not estimable at this eps, if there are any.
 
-    Errors of others allow for what these may be as far as that is plausible (`newton/errors.py`):
-    slopes of 3,000 rows missed by up to 8 errors beside a correlated column of which 6 rows in 100
-    had another value than 0, and whose bounds were ten times too wide.
+    Errors of the others include plausible effects of these (`newton/errors.py`): otherwise slopes
+    of 3,000 rows missed by up to 8 errors if a correlated column, which was 0 in 94% of the rows,
+    had bounds ten times too wide.
 
-    hidden, shape (c,).
-    inference: False: only columns that are not used are hidden, and their coefficients are 0.
-    levels: places of the coefficients of the levels of each factor.
-    narrow: those of columns far from 0 that look constant.
+    hidden, shape (c,): coefficients that are not estimable.
+    inference: if False, these are the columns that are not used, and their coefficients are 0.
+    levels: indices of the coefficients of the levels of each factor.
+    narrow: names of columns far from 0 that look constant.
     """
     if not hidden.any():
         return ()
     what = "standard errors" if inference else "coefficients"
     less = "fewer columns, more rows or a larger eps"
     reference = "the reference level of a factor may have few rows: make another level the first"
-    # Without its rows nothing is known of the intercept either.
+    # Then the intercept is not estimable either.
     rare = coefficients[0] == "Intercept" and hidden[0] and any(hidden[of].all() for of in levels)
     if hidden.all():
         advice = f"give bounds, of a numeric response first, or use {less}"
@@ -236,9 +234,9 @@ def hidden_note(
 
 
 def narrow_note(names: Sequence[str]) -> str:
-    """Say what to do about columns whose values differ little beside their size.
+    """Return advice for columns that vary little relative to their size.
 
-    Fewer columns or more rows would not help: a number beside 1e12 has few digits left.
+    Fewer columns or more rows would not help: numbers near 1e12 have few digits left.
     """
     if len(names) == 1:
         what, do = f"{names[0]} varies", "its size: subtract a public number close to its values"

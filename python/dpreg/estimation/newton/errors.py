@@ -1,4 +1,4 @@
-"""Errors of coefficients that are the root of noisy scores, and second moments of these."""
+"""Errors of coefficients that solve noisy score equations, and second moments of scores."""
 
 from __future__ import annotations
 
@@ -22,37 +22,38 @@ from dpreg.estimation.newton.secant import Path
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
-# A coefficient that the last score moves on, by more than so many deviations of the noise in it and
-# in where it was taken, goes on as a geometric series, with no more than this ratio.
+# A coefficient has not converged if the last score changes it by this many standard deviations of
+# the noise in the last two positions.  The remaining steps are a geometric series with at most the
+# second ratio.
 _MOVED, SLOWEST = 3.5, 0.67
-# Along a regressor of two values a path has the curvature of its end unless that is so many times
-# less, and no more than the second: then nothing is known of the coefficient.  At 1.5, a level of
-# 200 of 20,000 rows with 35 events had no error in .27 of fits, for .08, and four events in a level
-# of 4,000 rows were missed by up to 5.8 errors, for 8.4.
+# Errors along a binary regressor are lengthened if the curvature at the solution is lower than
+# assumed by more than the first factor; the second is the largest factor.  With 1.5 a level of 200
+# of 20,000 rows with 35 events had no error in .27 of fits instead of .08, and four events in a
+# level of 4,000 rows were missed by up to 5.8 errors instead of 8.4.
 _FLAT, _MOST_FLAT = 2.0, 1e3
-# Gamma responses have longer tails: shortened to less noise, products get back what counts of norms
-# say that they lost.  Otherwise .91 of the intervals of 3 coefficients of 10,000 rows covered, and
-# with this .94.
+# Gamma responses have longer tails: their scores are clipped more, for less noise, and the loss is
+# corrected by the counts of norms.  With this .94 of the intervals of 3 coefficients of 10,000 rows
+# covered, without it .91.
 _TAILED_NOISE, _MOST_LOST = 0.1, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a fit ended with: public, but for the rows."""
+    """The last state of a fit; public except for the rows."""
 
     model: Linearised
     path: Path
     limits: Limits
     rows: MappedRows  # Private.
-    top: float  # Norm up to which there are rows; 0: not counted.
+    top: float  # Largest norm of rows; 0: not counted.
     products: Doubles | None  # Second moments of scores.
-    deviation: float  # Of the noise on their diagonal; inf: nothing is known.
-    # Shape (w, w): the curvature as the model has it; None: that of the path.
+    deviation: float  # Of the noise on their diagonal; inf: they were not released.
+    # Shape (w, w): the curvature under the model; None: that of the path.
     expected: Doubles | None = None
 
     @property
     def inverse(self) -> Doubles:
-        """Of the curvature as the model has it."""
+        """Inverse of the curvature under the model."""
         curvature = self.path.curvature if self.expected is None else self.expected
         return np.asarray(np.linalg.inv(curvature))
 
@@ -60,11 +61,11 @@ class Fit:
 def newton_errors(fit: Fit, begun: Standardised, beside: Doubles | None = None) -> EstimateError:
     """Return the error of the coefficients in standard units.
 
-    beside: shape (w, m): what they may have of effects that were left out: see `beside_left_out`.
+    beside: shape (w, m): possible effects of omitted levels on them: see `beside_left_out`.
     """
     found, n = fit.model.found, begun.scales.units
     way = found.change @ fit.path.inverse
-    # Of what scores are added up, where rare levels are shorter.
+    # In the units of scores, in which rare levels are shrunk.
     added = way * _doubted(fit) / found.sizes
     dispersion = max(fit.limits.squares / (found.squares * n), begun.least)
     constant = dispersion * n * fit.path.curvature * np.outer(found.sizes, found.sizes)
@@ -81,23 +82,23 @@ def newton_errors(fit: Fit, begun: Standardised, beside: Doubles | None = None) 
 
 
 def _doubted(fit: Fit) -> Doubles:
-    """Return how many times as long errors of a quantile are for doubt of its curvature.
+    """Return the factor by which an uncertain curvature lengthens errors of a quantile.
 
-    The mean of 1 / c^2 where c is 1 with a variance v is about 1 + 3 v.  Without it .911 for .917
-    of intervals of quantiles of eight tables of 20,000 rows covered.
+    If c has mean 1 and variance v, the mean of 1 / c^2 is about 1 + 3 v.  Without it .911 of the
+    intervals of quantiles of eight tables of 20,000 rows covered instead of .917.
     """
     times = 3 if fit.model.family.level is not None else 0
     return np.asarray(np.sqrt(1 + times * np.diag(fit.path.doubt.entries) / 2))
 
 
 def _hidden(model: Linearised, beside: Doubles | None, dispersion: float) -> Doubles:
-    """Return second moments of what unseen combinations of columns may do to coefficients.
+    """Return second moments of the possible effects of combinations of columns hidden by noise.
 
-    They are as large as would explain all residuals, or as coefficients that are, in deviations of
-    the response or of residuals, the root of what the combination is stretched by until it would be
-    seen.  With 1 for that root, raw powers up to the fourth, of which 20,000 rows had an effect,
-    missed by 48 to 390 errors; without a bound, no column of the model had an error beside one
-    unseen power.
+    Such an effect explains at most all residuals.  Its coefficient is at most, in standard
+    deviations of the response or of residuals, the root of the factor that would make the
+    combination visible.  With 1 for that root, coefficients of raw powers up to the fourth missed
+    by 48 to 390 errors at 20,000 rows; without a bound, one hidden power left no column with an
+    error.
     """
     unseen = model.found.unseen
     if beside is not None:
@@ -109,9 +110,9 @@ def _hidden(model: Linearised, beside: Doubles | None, dispersion: float) -> Dou
 
 
 def _unsettled(fit: Fit, dispersion: float) -> Doubles:
-    """Return second moments of what is left along coordinates in which no root was found.
+    """Return second moments of the remaining distance along coordinates that did not converge.
 
-    Without it, intervals of rare levels missed by up to 13 of their errors.
+    Without it intervals of rare levels missed by up to 13 standard errors.
     """
     change = fit.model.found.change
     beyond = change @ fit.path.beyond
@@ -120,20 +121,20 @@ def _unsettled(fit: Fit, dispersion: float) -> Doubles:
     there = change[:, fit.path.unsettled]
     steps = (fit.path.inverse @ fit.path.observations[-1].score)[fit.path.unsettled]
     before, last = (seen.score[fit.path.unsettled] for seen in fit.path.observations[-2:])
-    # A score that changed its sign has passed the root, which is no farther than the step back.
-    # Without this .58 of the coefficients of 42 fits had no error, for .32.
+    # If a score has changed its sign, the solution is no farther away than the step back.  Without
+    # this .58 of the coefficients of 42 fits had no error instead of .32.
     left = np.where(before * last > 0, dispersion, 0.0) + steps**2
     return np.asarray(there * left @ there.T) + np.outer(beyond, beyond)
 
 
 def _slow(fit: Fit, way: Doubles) -> Doubles:
-    """Return the square of what is left to go for coefficients that scores move on and on.
+    """Return the squared remaining distance of coefficients that have not converged.
 
-    Where second moments are overestimated along one direction, steps along it are too short, and
-    each coefficient that has something of it is a little off: unseen in a coordinate, but not in
-    the coefficient.  Without it a column of 120 ones in 60,000 of a logistic model missed by six
-    errors.  Told from the noise of the last score alone, one fit in ten of normal columns had an
-    error up to 17 times as large for nothing; a single coordinate hides nothing.
+    If second moments are overestimated along a direction, steps along it are too short, and all
+    coefficients with a part of it are biased.  This shows in the coefficients even if it is not
+    significant in any coordinate.  Without it a column with 120 ones in 60,000 rows of a logistic
+    model missed by six errors.  If only the noise of the last score is considered, one fit in ten
+    of normal columns had errors up to 17 times as large without need.
     """
     if len(fit.path.observations) < 2 or fit.model.found.width == 1:
         return np.zeros((len(way), len(way)))
@@ -150,10 +151,10 @@ def _slow(fit: Fit, way: Doubles) -> Doubles:
 
 
 def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
-    """Lengthen errors, by `bent_factors`, where scores are not straight lines in an interval.
+    """Lengthen errors by `bent_factors` if scores are not linear within an interval.
 
-    Without it .922 for .934 of the coefficients of 98 fits were covered, and .13 for .20 had no
-    error.
+    Without it .922 of the coefficients of 98 fits were covered instead of .934, and .13 had no
+    error instead of .20.
     """
     units = begun.telling_units
     of = regressors(begun.design.terms, units)
@@ -163,14 +164,14 @@ def bent(error: EstimateError, fit: Fit, begun: Standardised) -> EstimateError:
 
 
 def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int) -> EstimateError:
-    """Lengthen errors of hazard ratios of regressors of two values as `bent` does.
+    """Lengthen errors of hazard ratios of binary regressors as `bent` does.
 
-    Of all events those of persons with one of the values are a share that the hazard ratio changes
-    as log odds do: where few are expected at the end of the path, scores fall ever more slowly, and
-    noise may be more than all of them.  Without it .55 of intervals covered for 2% of 3,920 persons
-    with a seventh of the hazard of others, and .75 for a tenth of 20,000 with a twentieth of it.
+    The hazard ratio changes the share of events with one of the two values as log odds do.  If few
+    such events are expected, the score flattens and noise may exceed it.  Without it .55 of
+    intervals covered for 2% of 3,920 persons with a seventh of the hazard of the others, and .75
+    for a tenth of 20,000 with a twentieth of it.
 
-    count: the first columns, so many, are covariates.
+    count: number of covariates, which are the first columns.
     """
     units = begun.telling_units
     of, first = regressors(begun.design.terms, units), int(units.intercept)
@@ -181,22 +182,23 @@ def bent_hazards(error: EstimateError, fit: Fit, begun: Standardised, count: int
     thought, slopes = _alone(fit, change)
     events = special.expit(np.log(shares[1] / shares[0]) + slopes * apart)
     found = np.maximum(events * (1 - events) * apart**2, NOTHING)
-    # Where they have more events than others and than was thought, scores are steeper, and errors
-    # long enough: else 2% of 8,000 persons with seven times the hazard had none in .96 of fits, for
-    # 0.  With fewer than others too, .45 for .74 of intervals covered where a seventh had events.
+    # If they have more events than others and than assumed, scores are steeper, and errors are long
+    # enough; otherwise 2% of 8,000 persons with seven times the hazard had no error in .96 of fits
+    # instead of 0.  If the same is done for fewer events than others, .45 of intervals covered
+    # instead of .74 where a seventh had events.
     steep = np.where(slopes > 0, np.minimum(thought / found, 1.0), 1.0)
     flat = steep * _flatter(thought, found)
     return _lengthened(error, fit, begun, np.where(only, flat, 1.0), only)
 
 
 def _alone(fit: Fit, change: Doubles) -> tuple[Doubles, Doubles]:
-    """Return the curvature along each regressor, and its slope were it the only one in the model.
+    """Return the curvature along each regressor, and its slope as the only regressor of the model.
 
-    Of all events those of persons with one value are as many as all that differs with it makes
-    them.  With its own slope alone .94 of hazard ratios of e^-3 had no error in 20,000 persons a
-    tenth of whom had it, and of another covariate so much more that as many of them died.
+    The number of events with one value depends on all covariates that differ with it.  With the
+    slope of the full model .94 of hazard ratios of e^-3 had no error in 20,000 persons, a tenth of
+    whom had it, together with a covariate that made up for it.
 
-    change: what coordinates are multiplied by to give slopes.
+    change: maps coordinates to slopes.
     """
     own = ~fit.model.found.levels  # the others are hazards of intervals
     back = np.linalg.pinv(change)[own]
@@ -206,7 +208,7 @@ def _alone(fit: Fit, change: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _flatter(thought: Doubles, found: Doubles) -> Doubles:
-    """Return how many times a curvature is less than thought, where it clearly is."""
+    """Return the assumed over the actual curvature if it is clearly too high, otherwise 1."""
     more = np.minimum(thought / np.maximum(found, NOTHING), _MOST_FLAT)
     return np.where(more > _FLAT, more, 1.0)
 
@@ -214,7 +216,7 @@ def _flatter(thought: Doubles, found: Doubles) -> Doubles:
 def _lengthened(
     error: EstimateError, fit: Fit, begun: Standardised, flat: Doubles, which: Flags
 ) -> EstimateError:
-    """Lengthen errors of the regressors `which`, whose curvature is `flat` times less than thought.
+    """Lengthen errors of the regressors `which`, for curvature lower than assumed by `flat`.
 
     Both: shape (w,).
     """
@@ -227,13 +229,13 @@ def _lengthened(
     errors = flat * np.sqrt(np.diag(known))
     factors, still = bent_factors(model.family, centre, theta, two, errors)
     factors = np.where(which, np.maximum(factors * flat, 1.0), 1.0)
-    # Others follow the score, which goes no farther for that, and not the coefficient.  What is
-    # lengthened moves together as it did, and the mean row so that rows keep their predictor whose
-    # scores are not flat.
+    # Other coefficients follow the score, which does not change, and keep their errors.  Lengthened
+    # errors keep their correlations.  The intercept compensates so that rows whose scores are not
+    # flat keep their predictor.
     apart = np.diag(np.sqrt(factors**2 - 1))
     apart[:first, first:] = -still[first:] * (factors - 1)[first:]
     known[:first, first:] = known[first:, :first] = 0.0
-    # The last step was shorter by as much as the curvature is less than thought.
+    # The last step was too short by the same factor.
     step = change @ (fit.path.inverse @ fit.path.observations[-1].score)
     left = np.diag((np.maximum(flat, 1.0) - 1) * step)
     left[:first, first:] = -(still * np.diag(left))[first:]
@@ -242,14 +244,14 @@ def _lengthened(
 
 
 def _flattened(fit: Fit, change: Doubles, of: Groups | None, apart: Doubles) -> Doubles:
-    """Return how many times the curvature that a path has is that where it ended, at least 1.
+    """Return the assumed curvature over that at the solution, at least 1, for each coefficient.
 
-    Of each coefficient; other than 1 for regressors of two values that are no levels, whose groups
-    a path does not follow.  Where all rows with one of them have the outcome scores fall to 0 and
-    stay there: those on the way are as of a root, and nothing says how far beyond it may be.
+    It is 1 except for binary regressors that are not levels, as the path does not use their groups.
+    If all rows with one of the values have the outcome, scores approach 0, and the solution may be
+    arbitrarily far away.
 
-    change: what coordinates are multiplied by to give slopes.
-    apart: distance between the values of each regressor.
+    change: maps coordinates to slopes.
+    apart: difference of the two values of each regressor.
     """
     times = np.ones(len(apart))
     if of is None:
@@ -264,7 +266,7 @@ def _flattened(fit: Fit, change: Doubles, of: Groups | None, apart: Doubles) -> 
 
 
 def with_products(rounds: Rounds, top: float, share: float = PRODUCTS) -> Fit:
-    """Release second moments of scores where the path ended, for a share of the squared mu."""
+    """Release second moments of scores at the end of the path, for a share of the squared mu."""
     noise, model, limits = rounds.noise, rounds.model, rounds.limits
     mu, usual = noise.share(share), max(PRODUCT_NORMS * limits.norm, limits.narrowest)
     tailed = not model.family.standardised and not model.family.events

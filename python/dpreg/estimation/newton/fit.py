@@ -1,25 +1,23 @@
-"""Least squares and families with errors, from few noisy sums.
+"""Least squares and generalised linear models with standard errors, from few noisy sums.
 
-What is released, one after another, and what each costs of the squared mu:
+Releases in order, with their shares of the squared mu:
 
-- the number of rows (.003), of those with an event where responses are 0 and 1 or counts, and
-  counts of signs and orders of magnitude of each column, and of bins of columns far from 0: as
-  little as makes their noise a fortieth of the rows; again (.03) of columns that are nearly always
-  0, of rows that two of those share (.03), for they are taken for levels, and of levels of few
-  rows (.03);
-- second moments of rows with their residual, which give coordinates along which rows have unit
-  spread, and slopes: as little as makes noise half of that spread, again while a direction is
-  hidden;
-- numbers of units by the norm of their score, and of rows by theirs, which say how long scores and
-  rows may be; of amounts, and of a mean, once and with less noise, as few of them have a tail;
-- of a quantile, numbers of rows by residual, and by mean if they are many (.03 to .12);
-- of a family, a score where slopes of least squares lead (Stein's lemma); of a quantile, three;
-- second moments of rows as long as they are, weighted as the family has them: the curvature; not
-  of least squares where rows are hardly longer than before, and noise was little;
-- scores, from the first of which on each step corrects the curvature along it, until what is wrong
-  with the curvature is small beside the noise of the last, which gets all that is left;
-- of events of 0 and 1, the curvature where scores ended, if they say that it is flatter there than
-  where it was measured;
+- the number of rows (.003), and of rows with an event for binary responses and counts; counts of
+  signs and orders of magnitude of each column, and of bins of columns far from 0, with noise of a
+  fortieth of the rows; again (.03) for columns that are nearly always 0, which are treated as
+  levels, for rows that two of them share (.03), and for rare levels (.03);
+- second moments of rows with their residual, for slopes and for coordinates in which rows have unit
+  variance: with noise of half of that variance, and again while a direction is hidden by noise;
+- counts of units by the norm of their score, and of rows by their norm, for clipping thresholds;
+  once and with less noise for amounts and for a mean, as few of them have a tail;
+- for a quantile, counts of rows by residual, and by mean if there are many rows (.03 to .12);
+- for a generalised linear model, a score at the slopes implied by least squares (Stein's lemma);
+  for a quantile, three;
+- second moments of unclipped rows with the weights of the family, the curvature; not for least
+  squares if hardly any row was clipped before and noise was small;
+- scores, each of which corrects the curvature along its step, until errors of the curvature are
+  small relative to the noise of the last score, which gets the remaining budget;
+- for binary responses, the curvature at the solution if scores imply that it is lower than before;
 - second moments of scores, for standard errors.
 """
 
@@ -73,32 +71,34 @@ from dpreg.estimation.newton.working_model import range_note
 from dpreg.estimation.releases.quantised import MappedRows
 from dpreg.estimation.standardised import Standardised
 
-# Entries of the curvature of a family may be wrong by this where it was guessed, and where it was
-# measured: it changes on the way to the root.  Without these .87 for .95 of the intervals of a
-# logit of 5,000 rows with twelve levels covered.
+# Assumed error of the entries of a curvature that was guessed or measured, since it changes on the
+# way to the solution.  Without these .87 of the intervals of a logistic regression of 5,000 rows
+# with twelve levels covered instead of .95.
 _GUESSED, _MEASURED = 0.2, 0.1
-# and by less in more coordinates than this, so that it is as wrong along any way: what changes is a
-# few directions, and not each entry.  Without it errors of five models of 15 to 40 columns, 20,000
-# rows, were 1.08 to 1.16 times as long, and .97 of the intervals covered with it, too.
+# It is smaller in more coordinates than this, so that the error along any direction is the same.
+# Without it errors of five models of 15 to 40 columns and 20,000 rows were 1.08 to 1.16 times as
+# large; .97 of their intervals covered in both cases.
 _ALONG = 6
-# The curvature of a family changes by about this share where linear predictors change by 1.
+# Relative change of the curvature of a family when linear predictors change by 1.
 _BENT = 0.5
-# So many scores of a quantile before its curvature, which is another one where they begin.  With 1,
-# outer deciles of raw wages and incomes covered in .83, and .15 had no error, for .97 and .10.
+# Number of scores of a quantile before its curvature is released, which differs at the start.  With
+# 1 .83 of the outer deciles of wages and incomes were covered instead of .97, and .15 had no error
+# instead of .10.
 _BEFORE = 3
-# Steps shorter than this share of the sampling error say nothing of it.  Without it the sampling
-# error of an intercept of 50,000 rows at eps = 100 was 1.35 times that of maximum likelihood.
+# Steps shorter than this share of the sampling error are not used to correct the curvature.
+# Without it the sampling error of an intercept of 50,000 rows at eps = 100 was 1.35 times that of
+# maximum likelihood.
 _STILL = 0.5
 
 
 def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release | Declined:
     """Fit a family with errors.
 
-    start: released: coordinates of rows; None: those that counts of levels of the rows say.
+    start: released coordinates of rows; None: those implied by counts of levels.
 
     Privacy
     -------
-    guarantee : what `begun` has left
+    guarantee : the remaining budget of `begun`
     proof : newton.md
     """
     units, terms, small = begun.telling_units, begun.design.terms, begun.few_rows
@@ -140,15 +140,15 @@ def newton_fit(begun: Standardised, start: Beginning | None = None) -> Release |
     if not terms.family.standardised:
         error = bent(error, fit, begun)
     d = len(terms.regressors)
-    # Means of the response go no farther than scores say, though coefficients may.
+    # Means of the response have the errors of scores, even if those of coefficients are longer.
     moments = plausible_moments(straight, units.to_user(d), begun.scales.trusted[[*range(d), -1]])
     return replace(ended(begun, fit, error), moments=moments)
 
 
 def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
-    """Release scores of units with one limit, where the curvature at their root is known.
+    """Release scores of units with one threshold, if the curvature at their solution is known.
 
-    A mean square of scores is 1 for each of `begun.scales.units`.
+    The mean square of scores is 1 for each of `begun.scales.units`.
     """
     n, found = begun.scales.units, model.found
     rows, norm = score_rows(begun, model, 0.0, kept=True), math.sqrt(found.squares)
@@ -169,9 +169,9 @@ def scored(begun: Standardised, model: Linearised, limit: float) -> Fit:
 
 
 def ended(begun: Standardised, fit: Fit, error: EstimateError) -> Release:
-    """Release where the path of a fit ended."""
+    """Return the release of the end of a path."""
     terms, theta = begun.design.terms, fit.model.found.change @ fit.path.theta
-    # Events are 0 and 1, whatever limits counts would have.
+    # Events are 0 and 1, so limits of counts do not apply.
     notes = () if terms.family.counting else range_note(terms.family, begun.scales)
     release = begun.released(theta, begun.telling_units, error, notes)
     if terms.family.counting:
@@ -189,10 +189,10 @@ def _walk(
     begun: Standardised, model: Linearised, rows: MappedRows, limits: Limits, guess: float,
     seen: Observation | None = None,
 ) -> Rounds:  # fmt: skip
-    """Return the path of scores from where a model begins.
+    """Return the path of scores from the start of a model.
 
-    guess: entries of the curvature of a family may be wrong by this.
-    seen: a score that was taken before.
+    guess: assumed error of the entries of the curvature of a family.
+    seen: a score that was released before.
     """
     found, known, units = model.found, model.family.link == "identity", begun.scales.units
     of = groups(begun, model)
@@ -212,14 +212,14 @@ def _walk(
 def _small(begun: Standardised, model: Linearised, *, alike: bool) -> Fit:
     """Return the path of two scores.
 
-    alike: rows of a unit may be alike, which second moments of rows do not say.  Without products
-        of scores .75 for .83 of intervals of 600 persons with five rows each covered; of classes,
-        they left too little for steps of 20,000 persons with up to 60.
+    alike: rows of a unit may be correlated, which second moments of rows do not show.  Without
+        products of scores .75 of the intervals of 600 persons with five rows each covered instead
+        of .83; for classes they left too little for the steps of 20,000 persons with up to 60 rows.
     """
     rows = score_rows(begun, model, 0.0, kept=True)
     counted = first_norms(begun, model, rows, None, begun.left - begun.tail_share)
     left, residual = begun.left - begun.tail_share, max(model.squares, LEAST_RESIDUAL)
-    # Of the rows of a unit scores add up.
+    # The score of a unit is the sum of those of its rows.
     ends = model.longest < math.inf and begun.noise.rows == 1
     first = of_few(counted, residual, begun.scales.units, begun.noise.share(left), ends=ends)
     rounds = _walk(begun, model, rows, first, _GUESSED)
@@ -234,7 +234,7 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     model = begun_at_quantile(begun, model)
     lengths = row_lengths(begun, model.found.rows, model.usual, NORMS)
     top = lengths.top
-    # Then rows are those of all scores, and are made once.
+    # Then all scores use the same rows, which are made once.
     kept = is_measured(model, top)
     rows = score_rows(begun, model, top, kept=kept)
     first = first_norms(begun, model, rows, lengths, left_for_scores(begun))
@@ -256,9 +256,9 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
     if seen is not None:
         seen = seen.turned(by)
     if model.family.level is not None:
-        # Coordinates are longer where there is less curvature, and so may rows and scores be.
-        # Without this .70 and .55 for .90 of 50% and 75% quantiles of price by carat covered,
-        # 20,000 rows.  Of events, errors were up to 5 times as long with it.
+        # Coordinates with less curvature are longer, and so may rows and scores be.  Without this
+        # .70 and .55 of the intervals for 50% and 75% quantiles of price by carat covered instead
+        # of .90, 20,000 rows.  For binary responses errors were up to 5 times as large with it.
         longer = float(np.linalg.norm(by, 2))
         top, first = top * longer, replace(first, most=first.most * longer)
     rows = score_rows(begun, model, top, kept=True)
@@ -266,7 +266,7 @@ def _large(begun: Standardised, model: Linearised) -> Fit | None:
 
 
 def _resumed(begun: Standardised, model: Linearised) -> Fit:
-    """Go on from a start, whose second moments hold."""
+    """Continue from a start whose second moments still hold."""
     assert begun.start is not None
     top = begun.start.longest
     rows = score_rows(begun, model, top, kept=True)
@@ -290,16 +290,16 @@ def _rounds(
 def estimand(
     rows: float, scores: float, cut: ScoreCut | None, family: Family, release: Release
 ) -> Estimand:
-    """Return what `release` estimates, and how much clipping may have changed it.
+    """Return the estimand of `release`, and the possible effect of clipping on it.
 
-    Everything here is public: the limits, noisy counts, and what was released.
+    Everything here is public: thresholds, noisy counts and released values.
 
     rows, scores: clipping thresholds of their norms, as multiples of the typical norm.
-    cut: what the limit takes off scores; None: they stop at the limit instead.
+    cut: the clipped part of scores; None: scores are stopped instead.
     release: with its covariance and `clipping`.
     """
     target = _without_limits(family)
-    if cut is None:  # scores stop; what is left out has mean 0 where the model holds
+    if cut is None:  # scores are stopped; the omitted part has mean 0 if the model holds
         return Estimand(f"early-censored {target}", rows, scores)
     effect = _largest_effect(release) if cut.units > 0 else 0.0
     return Estimand(CLIPPED + target, rows, scores, cut.units, effect, cut.surely)
