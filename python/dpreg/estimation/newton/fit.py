@@ -200,10 +200,13 @@ def _walk(
     if not known:
         entry = 2 * guess**2 * min(_ALONG / found.width, 1.0)
         doubt = doubt.beside(np.full_like(found.moments.matrix, entry))
-    still = _STILL * math.sqrt(max(model.squares, 0.0) / units)
+    residual = math.sqrt(max(model.squares, 0.0))
+    still = _STILL * residual / math.sqrt(units)
     bent = 0.0 if known else _BENT / model.curved
     told = found.levels if of is not None and of.levels.any() else None
-    path = Path(found.sizes, doubt, found.theta, bent=bent, still=still, told=told)
+    path = Path(
+        found.sizes, doubt, found.theta, bent=bent, still=still, residual=residual, told=told
+    )
     if seen is not None:
         path.add(seen)
     return Rounds(rows, path, units, begun.noise, limits, model, of)
