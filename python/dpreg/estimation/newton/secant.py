@@ -281,7 +281,7 @@ class Path:
         apart = 1e-9 * np.eye(len(at))
         # Scores with much lower thresholds have less noise but another solution, and get no weight.
         # Otherwise .764 of the coefficients of six skewed responses of 1,000 to 20,000 rows were
-        # covered instead of .833, and .69 of predictions instead of .79.  Errors of these are 1.17
+        # covered instead of .812, and .69 of predictions instead of .76.  Errors of these are 1.09
         # times as large without such scores, and the same for normal and binary responses.
         limits = np.array([seen.limit for seen in self.observations])
         wide = WIDER * limits >= limits[-1]
