@@ -1,4 +1,4 @@
-"""Scores whose limits grow on the way: earlier ones lead to another root."""
+"""Scores whose thresholds grow along the path: earlier ones have another solution."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from dpreg.estimation.newton.matrix_errors import MatrixErrors
 from dpreg.estimation.newton.secant import Observation, Path
 
 
-@pytest.mark.parametrize(("limit", "weight"), [(4.0, 0.0), (6.0, 0.8)])
-def test_a_score_counts_unless_its_limit_was_far_narrower(limit, weight):
-    path = Path(np.ones(1), MatrixErrors.of_entries(np.full((1, 1), 1e-6)), np.zeros(1))
+@pytest.mark.parametrize(
+    ("limit", "residual", "weight"), [(4.0, 1.0, 0.0), (6.0, 1.0, 0.8), (4.0, 0.05, 0.8)]
+)
+def test_a_score_with_a_low_threshold_counts_only_if_the_others_are_useless(
+    limit, residual, weight
+):
+    """Errors are .2 without it: useless if residuals are .05, as their squares are 16 times."""
+    path = Path(
+        np.ones(1), MatrixErrors.of_entries(np.full((1, 1), 1e-6)), np.zeros(1), residual=residual
+    )
     path.add(Observation(np.zeros(1), np.full(1, 0.1), np.full(1, 0.1), limit))
     path.add(Observation(np.zeros(1), np.full(1, 0.6), np.full(1, 0.2), 10.0))
     assert path.weights[0] == pytest.approx(weight, abs=0.05)
